@@ -307,7 +307,7 @@ fn strides(
         _ => row as usize / item,
     };
     if !buffer.buf_ptr().addr().is_multiple_of(item) {
-        return contiguous("has samples at addresses that are no multiple of their size");
+        return contiguous("has samples at addresses that are not a multiple of their size");
     }
     let Some(2..) = shape.frames else {
         return Ok((0, row_stride));
@@ -315,7 +315,7 @@ fn strides(
     let frame = strides[0];
     let bytes = (row_stride * (height - 1) + width * channels) * item;
     if !frame.unsigned_abs().is_multiple_of(item) {
-        return contiguous("has samples at addresses that are no multiple of their size");
+        return contiguous("has samples at addresses that are not a multiple of their size");
     }
     if access == Access::Write && frame.unsigned_abs() < bytes {
         return contiguous("has frames that overlap");

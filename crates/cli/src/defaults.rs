@@ -156,7 +156,7 @@ fn usual_path() -> Option<PathBuf> {
 
 fn wrong(path: &std::path::Path, why: impl std::fmt::Display) -> Failure {
     let path = one_line(&path.display().to_string());
-    Failure::request(format!("{path}: {why}")).and(format!("--{NO_CONFIG} leaves the file out"))
+    Failure::request(format!("{path}: {why}")).and(format!("--{NO_CONFIG} ignores the file"))
 }
 
 /// What is wrong with the file, and at which byte.

@@ -284,5 +284,5 @@ fn help_is_there_for_a_file_that_is_wrong() {
     let done = with(&folder, "wrokers = 1", "filter --help");
     assert!(done.succeeded().text().contains("Usage: evener filter"));
     let done = with(&folder, "wrokers = 1", "queens 6");
-    done.failed(2, &["wrokers", "--no-config leaves the file out"]);
+    done.failed(2, &["wrokers", "--no-config ignores the file"]);
 }

@@ -175,8 +175,8 @@ fn checkpoints_of_something_else_are_refused_and_stay() {
             &whole[..whole.len() / 2],
             "remove the file to begin anew",
         ),
-        (10, "my thesis\n", "is no checkpoint; name another file"),
-        (10, "", "is no checkpoint"),
+        (10, "my thesis\n", "is not a checkpoint; name another file"),
+        (10, "", "is not a checkpoint"),
     ] {
         fs::write(folder.path("c.txt"), bytes).unwrap();
         let done = folder.line(&format!("queens {n} --checkpoint c.txt"));

@@ -148,7 +148,7 @@ impl Error {
             io::ErrorKind::BrokenPipe => Error::ClosedPipe { name, bytes },
             _ if reason.get_ref().is_some_and(|it| it.is::<NoText>()) => Error::Unfit {
                 name,
-                reason: "is a terminal, and this is no text; name a file with -o, or pipe it into a program",
+                reason: "is a terminal, and this is not text; name a file with -o, or pipe it into a program",
             },
             _ if is_full(&reason) => Error::NoSpace {
                 name,
@@ -173,7 +173,7 @@ impl Error {
 fn to_read(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::NotFound => "; check the name",
-        io::ErrorKind::PermissionDenied => "; get the right to read it",
+        io::ErrorKind::PermissionDenied => "; check its permissions",
         _ => "",
     }
 }
@@ -183,7 +183,7 @@ fn to_create(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::NotFound => "; make the directory first",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; write where that is allowed"
+            "; choose another directory"
         }
         _ => "",
     }
@@ -193,9 +193,9 @@ fn to_create(reason: &io::Error) -> &'static str {
 fn to_make(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::NotFound => "; make the directory above it first",
-        io::ErrorKind::AlreadyExists => ", and is no directory; choose another name",
+        io::ErrorKind::AlreadyExists => ", and is not a directory; choose another name",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; choose a place where that is allowed"
+            "; choose another directory"
         }
         _ => "",
     }
@@ -276,7 +276,7 @@ mod tests {
         assert!(ends(io::ErrorKind::NotFound, "; make the directory first"));
         assert!(ends(
             io::ErrorKind::ReadOnlyFilesystem,
-            "; write where that is allowed"
+            "; choose another directory"
         ));
         assert!(!says(io::ErrorKind::IsADirectory).contains(';'));
     }

@@ -374,9 +374,11 @@ mod tests {
             ("in", "is an input as well"),
             ("none/out", "make the directory first"),
             ("", "it is a directory"),
+            ("/proc/x", "No such file or directory"),
         ] {
             let error = check(name).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
+            assert!(!error.contains("; make") || name == "none/out", "{error}");
         }
         assert_eq!(folder.names(), ["in"]);
     }

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::error::{Error, one_line};
+use crate::error::{Error, error_text, one_line};
 use crate::lock::try_lock;
 use crate::part_file::PartFile;
 
@@ -211,6 +211,11 @@ fn directory(path: &Path) -> &Path {
 }
 
 fn cannot_create(path: &Path, reason: io::Error) -> Error {
+    // Where the directory is there, as /proc is, making it is no advice.
+    let reason = match reason.kind() == ErrorKind::NotFound && directory(path).is_dir() {
+        true => io::Error::other(error_text(&reason)),
+        false => reason,
+    };
     let (path, directory) = (path.to_string_lossy(), directory(path).to_string_lossy());
     let name = one_line(&format!("{path} (in the directory {directory})"));
     Error::Create { name, reason }

@@ -39,7 +39,8 @@ pub enum Address {
 }
 
 /// The addresses that can be written.
-const FORMS: &str = "no address: unix:PATH or tcp:HOST:PORT, unix:@NAME, vsock:PORT, or systemd";
+const FORMS: &str =
+    "not an address: write unix:PATH or tcp:HOST:PORT, unix:@NAME, vsock:PORT, or systemd";
 
 impl Address {
     /// The name in the abstract namespace, if it is one.
@@ -285,7 +286,7 @@ fn passed() -> io::Result<Socket> {
     }
     match passed.take_tcp_listener(0) {
         Ok(Some(tcp)) => Ok(Socket::Tcp(tcp)),
-        _ => refuse("what was passed is no stream socket of Unix or TCP".into()),
+        _ => refuse("what was passed is not a stream socket of Unix or TCP".into()),
     }
 }
 
@@ -296,7 +297,7 @@ fn remove_stale_socket(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
         Ok(found) if !found.file_type().is_socket() => {
-            let what = "there is a file of that name, which is no socket; choose another";
+            let what = "there is a file of that name, which is not a socket; choose another";
             return refuse(io::ErrorKind::AlreadyExists, what);
         }
         Ok(_) => {}

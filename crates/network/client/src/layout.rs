@@ -64,7 +64,7 @@ pub enum LayoutError {
     #[error("a ring has a power of two of bytes from 4096 to 1073741824, not {0}")]
     Ring(u32),
     /// It is no memory of an engine.
-    #[error("this is no memory of an engine")]
+    #[error("this is not the memory of an engine")]
     Magic,
     /// The engine and the application are of different versions.
     #[error("the engine shares memory of version {0}, and the application knows version {VERSION}")]

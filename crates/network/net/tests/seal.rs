@@ -395,7 +395,7 @@ fn what_is_no_key_file_and_what_is_missing_are_told() {
     let specification: Specification = text.parse().unwrap();
     let error = specification.open().err().unwrap().to_string();
     assert!(
-        error.contains("/key is no key file: a key is one line"),
+        error.contains("/key is not a key file: a key is one line"),
         "{error}"
     );
     for (text, expected) in [

@@ -93,7 +93,7 @@ fn two_engines_over_a_wire() {
     assert!(back == bytes);
 
     let text = status(folder.path().join("a")).unwrap();
-    assert!(text.contains("1 applications, 1 connections"), "{text}");
+    assert!(text.contains("1 application, 1 connection\n"), "{text}");
     assert!(text.contains("10.3.0.1:"), "{text}");
     assert!(text.contains("Established"), "{text}");
     assert!(text.contains(" of rule 2: count out tcp"), "{text}");

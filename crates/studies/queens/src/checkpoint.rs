@@ -50,7 +50,7 @@ pub struct Checkpoint {
 #[non_exhaustive]
 pub enum ParseError {
     /// It does not begin like a checkpoint.
-    #[error("is no checkpoint; name another file")]
+    #[error("is not a checkpoint; name another file")]
     Foreign,
     /// Another version wrote it.
     #[error(

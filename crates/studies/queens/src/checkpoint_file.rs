@@ -43,7 +43,7 @@ impl CheckpointFile {
             Destination::File { path, .. } => path,
             Destination::InPlace => {
                 let reason =
-                    "is no regular file, and a checkpoint is replaced as a whole; name another";
+                    "is not a regular file, and a checkpoint is replaced as a whole; name another";
                 return Err(FileError::Unfit { name, reason }.into());
             }
         };

@@ -8,7 +8,7 @@ fn what_is_not_there_is_said_in_a_line() {
     folder.line("net exec").failed(2, &["<PROGRAM>"]);
     for (library, parts) in [
         ("none.so", &["EVENER_SHIM says none.so", "no file"][..]),
-        ("/proc/self/status", &["which is no library"]),
+        ("/proc/self/status", &["which is not a library"]),
         ("/proc/self/exe", &["s: no stack answers there"]),
     ] {
         let mut command = folder.evener("net exec --socket s -- true".split(' '));

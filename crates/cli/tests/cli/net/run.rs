@@ -55,7 +55,7 @@ fn what_cannot_run_is_said_in_a_line() {
         ),
         (
             "net run --device tun:t --address 10.0.0.1/8 --filter drop;tpc",
-            &["rules:1:6: 'tpc' is no action; there are pass, drop, count, mirror"],
+            &["rules:1:6: 'tpc' is not an action; there are pass, drop, count, mirror"],
         ),
     ] {
         folder.line(line).failed(2, parts);
@@ -67,7 +67,7 @@ fn what_cannot_run_is_said_in_a_line() {
         ),
         (
             "net run --device tun:t --address 10.0.0.1/8 --socket no/s",
-            &["unix:no/s: cannot be listened at"],
+            &["cannot listen on unix:no/s"],
         ),
     ] {
         folder.line(line).failed(1, parts);
@@ -143,7 +143,8 @@ fn ends_of_a_tunnel_with_different_keys_say_so_once() {
         for line in &mut lines {
             stderr.read_line(line).unwrap();
         }
-        let expected = format!("{peer} has another key, or is no tunnel: both ends need the same");
+        let expected =
+            format!("{peer} has a different key, or is not a tunnel: both ends need the same");
         assert!(lines[1].contains(&expected), "{lines:?}");
         // Several messages come in this time.
         std::thread::sleep(Duration::from_millis(600));
@@ -177,7 +178,7 @@ fn two_stacks_talk_over_a_wire_until_they_are_told_to_end() {
         assert_eq!(&bytes, b"across");
         let status_text = folder.line("net run --status --socket a");
         let text = status_text.succeeded().text();
-        assert!(text.contains("1 applications, 1 connections"), "{text}");
+        assert!(text.contains("1 application, 1 connection\n"), "{text}");
         assert!(text.contains("10.0.0.2:7: Established"), "{text}");
         send(&children[0], signal);
         assert_eq!(status_of(children[0].wait().unwrap()), status);

@@ -39,7 +39,7 @@ fn each_status_has_a_line_of_text() {
             (
                 "GET /udp/192.0.2.1:5000 HTTP/1.0\r\n\r\n",
                 "502 Bad Gateway",
-                "192.0.2.1:5000: no address of this machine, and no group",
+                "192.0.2.1:5000: not an address of this machine, nor a group",
             ),
             (
                 "GET /rtp/127.0.0.1:5000?format=avi HTTP/1.0\r\n\r\n",

@@ -147,7 +147,7 @@ fn explain(error: io::Error, options: &Options) -> io::Error {
         ),
         Some(libc::EBUSY) => "another program uses it; choose another name".into(),
         Some(libc::EINVAL) => format!(
-            "there is an interface of that name, which is no {mode}; choose another name, or take it with packet:{name}"
+            "there is an interface of that name, which is not {mode}; choose another name, or take it with packet:{name}"
         ),
         _ => return error,
     };

@@ -126,7 +126,7 @@ pub enum SocketError {
     #[error("there is no room for another connection")]
     NoRoom,
     /// It is no more.
-    #[error("the socket is no more")]
+    #[error("the socket is gone")]
     Gone,
 }
 

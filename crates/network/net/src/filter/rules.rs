@@ -161,7 +161,10 @@ impl<'a> Words<'a> {
             "mirror" => Action::Mirror(self.value("the name of a file", |name| Some(name.into()))?),
             _ => {
                 let actions = ACTIONS.join(", ");
-                return Err((at, format!("'{word}' is no action; there are {actions}")));
+                return Err((
+                    at,
+                    format!("'{word}' is not an action; there are {actions}"),
+                ));
             }
         };
         let mut matches = Match::default();
@@ -290,7 +293,7 @@ mod tests {
         for (text, expected) in [
             (
                 "dorp",
-                "rules:1:1: 'dorp' is no action; there are pass, drop, count, mirror",
+                "rules:1:1: 'dorp' is not an action; there are pass, drop, count, mirror",
             ),
             (
                 "count\n drop  tpc",
@@ -318,7 +321,7 @@ mod tests {
                 "rules:1:7: the name of a file is expected",
             ),
             ("drop é; x", "rules:1:6: 'é' is nothing"),
-            ("count; é", "rules:1:8: 'é' is no action"),
+            ("count; é", "rules:1:8: 'é' is not an action"),
         ] {
             let error = wrong(text);
             assert!(error.starts_with(expected), "{error}");
@@ -351,7 +354,7 @@ mod tests {
         let error = Rules::open(text).expect_err("a wrong rule").to_string();
         assert!(
             error.ends_with(
-                "rules.txt:3:1: 'foo' is no action; there are pass, drop, count, mirror"
+                "rules.txt:3:1: 'foo' is not an action; there are pass, drop, count, mirror"
             ),
             "{error}"
         );

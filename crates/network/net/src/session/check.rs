@@ -14,7 +14,7 @@ pub fn addresses(own: &[Prefix], kernel: Option<Prefix>) -> Result<(), SessionEr
         let reason = if ip.is_loopback() {
             "addresses of loopback stay with the kernel"
         } else if !prefix.is_of_a_machine() {
-            "it is no address that a machine can have"
+            "it is not an address that a machine can have"
         } else if kernel.is_some_and(|kernel| kernel.address == ip) {
             "it is the kernel's, by the device's addr; the stack needs another of the same network"
         } else if own[..at].iter().any(|other| other.address == ip) {
@@ -89,12 +89,12 @@ mod tests {
         for (wrong, why) in [
             (&["127.0.0.2/8"][..], "loopback"),
             (&["::1/128"], "loopback"),
-            (&["0.0.0.0/0"], "no address"),
-            (&["10.1.0.0/24"], "no address"),
-            (&["10.1.0.255/24"], "no address"),
-            (&["224.0.0.1/24"], "no address"),
-            (&["::/64"], "no address"),
-            (&["ff02::1/64"], "no address"),
+            (&["0.0.0.0/0"], "not an address"),
+            (&["10.1.0.0/24"], "not an address"),
+            (&["10.1.0.255/24"], "not an address"),
+            (&["224.0.0.1/24"], "not an address"),
+            (&["::/64"], "not an address"),
+            (&["ff02::1/64"], "not an address"),
             (&["10.1.0.1/24"], "the kernel's"),
             (&["10.1.0.2/24", "10.1.0.2/16"], "twice"),
         ] {

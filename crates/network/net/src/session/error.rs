@@ -50,7 +50,7 @@ pub enum SessionError {
     #[error("packets cannot be mirrored: {0}")]
     Mirror(io::Error),
     /// It cannot listen.
-    #[error("{address}: cannot be listened at: {reason}")]
+    #[error("cannot listen on {address}: {reason}")]
     Listen {
         /// Where.
         address: String,

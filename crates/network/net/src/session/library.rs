@@ -39,7 +39,7 @@ pub enum LibraryError {
     #[error("{PLACE} says {0}, and there is no file")]
     Elsewhere(String),
     /// What was said to be the library is none.
-    #[error("{PLACE} says {0}, which is no library, or cannot be read")]
+    #[error("{PLACE} says {0}, which is not a library, or cannot be read")]
     NotALibrary(String),
 }
 

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use evener_runtime::Runtime;
+use evener_runtime::quantity::counted;
 use evener_runtime::stream::CancelToken;
 use evener_sockets::http::Collectors;
 use evener_sockets::{Address, HostName, Listener, Slots, raise_file_limit};
@@ -257,8 +258,10 @@ impl fmt::Display for Ran {
         let connections = counters.connections + counters.accepted;
         write!(
             f,
-            "{connections} connections, {} packets in, {} out",
-            counters.packets_in, counters.packets_out
+            "{}, {} in, {} out",
+            counted(connections, "connections"),
+            counted(counters.packets_in, "packets"),
+            counters.packets_out
         )
     }
 }

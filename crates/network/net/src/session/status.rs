@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::thread;
 use std::time::Duration;
 
+use evener_runtime::quantity::counted;
+
 use crate::run::{Commands, Snapshot};
 
 /// Rates are over this time.
@@ -27,10 +29,10 @@ fn between(before: &Snapshot, now: &Snapshot) -> String {
     let (old, new) = (&before.counters, &now.counters);
     let _ = writeln!(
         text,
-        "up {} s; {} applications, {} connections",
+        "up {} s; {}, {}",
         now.uptime.as_secs(),
-        now.applications,
-        now.flows.len()
+        counted(now.applications as u64, "applications"),
+        counted(now.flows.len() as u64, "connections")
     );
     for (what, packets, bytes) in [
         (

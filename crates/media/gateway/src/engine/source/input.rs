@@ -52,7 +52,7 @@ impl Datagrams {
 fn cannot_open(address: SocketAddr, error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::ADDRNOTAVAIL) => format!(
-            "{address}: no address of this machine, and no group; a stream has to come to one of these"
+            "{address}: not an address of this machine, nor a group; a stream has to come to one of these"
         ),
         Some(Errno::NODEV) => format!(
             "{address}: this machine has no route to the group; add one, as in ip route add 224.0.0.0/4 dev eth0"

@@ -345,7 +345,7 @@ impl Sealed {
             self.told = true;
             let peer = self.peer;
             tracing::warn!(
-                "{peer} has another key, or is no tunnel: both ends need the same key file"
+                "{peer} has a different key, or is not a tunnel: both ends need the same key file"
             );
         }
         self.flush()

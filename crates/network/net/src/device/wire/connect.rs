@@ -73,7 +73,7 @@ pub(super) fn meet(path: &Path, context: &Context) -> io::Result<End> {
 fn check_socket(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => {
-            let what = "there is a file of that name, which is no socket; choose another";
+            let what = "there is a file of that name, which is not a socket; choose another";
             Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
         }
         _ => Ok(()),
