@@ -70,7 +70,7 @@ pub fn mismatch(chain: &Path, key: &Path, error: &Error) -> TlsError {
             TlsError::new(key, format!("is not the key of {chain}"))
         }
         Error::InvalidCertificate(_) => TlsError::new(chain, refused(error)),
-        Error::General(_) => TlsError::new(key, "is no key of RSA, ECDSA or Ed25519"),
+        Error::General(_) => TlsError::new(key, "is not an RSA, ECDSA or Ed25519 key"),
         error => TlsError::new(key, error.to_string()),
     }
 }
@@ -79,7 +79,7 @@ fn unread(file: &Path, error: pem::Error, what: &str) -> TlsError {
     let what = match error {
         pem::Error::Io(error) => {
             let to_do = match error.kind() {
-                io::ErrorKind::PermissionDenied => "; get the right to read it",
+                io::ErrorKind::PermissionDenied => "; check its permissions",
                 _ => "",
             };
             format!("cannot be read: {}{to_do}", error_text(&error))

@@ -68,11 +68,11 @@ pub enum Error {
         /// What to do instead.
         to_do: &'static str,
     },
-    /// It is compressed in a way in which no part of it can be read by itself, or which is not decompressed.
+    /// It is of a format that is not read, or compressed in a way in which no part of it can be read by itself.
     #[error(
         "{name}: looks like {format}, which {what}, or say --format raw if these bytes are meant"
     )]
-    Compressed {
+    Foreign {
         /// The file.
         name: String,
         /// What it looks like.
@@ -146,10 +146,13 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Codec { codec, error } => write!(f, "is no valid {codec}: {error}"),
-            Fault::Cut => f.write_str("lies behind the end of the file, which is cut short"),
-            Fault::Sum { kind } => write!(f, "has another {kind} than was stored"),
-            Fault::Length => f.write_str("has another length than the index says"),
+            Fault::Codec { codec, error } => write!(f, "is not valid {codec}: {error}"),
+            Fault::Cut => f.write_str("lies beyond the end of the file, which is cut short"),
+            Fault::Sum { kind } => write!(
+                f,
+                "is damaged: its {kind} checksum differs from the stored one"
+            ),
+            Fault::Length => f.write_str("is not as long as the index says"),
             Fault::NotZero => f.write_str("is marked as zero and is not"),
         }
     }

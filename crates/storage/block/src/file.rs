@@ -67,9 +67,9 @@ impl ImageFile {
         let kind = file.metadata().map_err(|e| unreadable(&name, e))?;
         if !kind.is_file() && !kind.file_type().is_block_device() {
             let reason = match kind.file_type().is_char_device() {
-                true => "is no file and no disk; name an image",
+                true => "is neither a file nor a disk; name an image",
                 false => {
-                    "is no file: an image is read at any place; unpack the pipe into a file first"
+                    "is not a file: an image is read at any place; unpack the pipe into a file first"
                 }
             };
             return Err(evener_files::Error::Unfit { name, reason }.into());
@@ -186,7 +186,7 @@ impl ImageFile {
             && !found.is_file()
             && !found.file_type().is_block_device()
         {
-            return refused("is no file");
+            return refused("is not a file");
         }
         let above = self.above + 1;
         Ok(ImageFile::open(&path).map(|file| ImageFile { above, ..file }))

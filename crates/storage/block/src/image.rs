@@ -82,7 +82,7 @@ impl Image {
                         "holds an image in {format}, and only a raw image is read so; unpack it into a file"
                     )
                 }
-                (_, Some(foreign)) if foreign.is_packed() => {
+                (_, Some(foreign)) => {
                     let looks = foreign.name;
                     format!("holds what looks like {looks}; unpack it with its own programs")
                 }

@@ -35,11 +35,10 @@ input changes, leaves no file.
 
 A raw image compressed by gzip, xz or zstd as one stream is decompressed. A file
 in no known image format is read as a raw image. If it looks like another
-format, such as VMDK, evener warns unless --format raw is given. If it looks
-compressed in another way, such as bzip2, it is refused. A tar stands for the
-one disk image in it, and is refused if it holds none or several. A pipe with an
-image in another format is refused. An NBD server's disk is read as raw unless
---format is given.")]
+format, such as VMDK, or compressed in another way, such as bzip2, it is refused
+unless --format raw is given. A tar stands for the one disk image in it, and is
+refused if it holds none or several. A pipe with an image in another format is
+refused. An NBD server's disk is read as raw unless --format is given.")]
 pub struct Args {
     /// Image in any supported format, its URL, a directory, or - for standard input: a raw image from a pipe, or any file
     #[arg(value_name = "IN")]

@@ -24,7 +24,7 @@ use crate::structures;
 #[command(after_help = "\
 Examples:
   evener image serve disk.img.zst --nbd unix:/run/disk.sock
-  nbdcopy 'nbd+unix:///?socket=/run/disk.sock' disk.img
+  nbdcopy 'nbd+unix:///?socket=/run/disk.sock' copy.img
   qemu-img info 'nbd+unix:///?socket=/run/disk.sock'
   evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G
 

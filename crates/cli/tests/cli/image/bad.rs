@@ -63,11 +63,11 @@ fn files_that_cannot_be() {
         ("image unpack cut out", &["cut", "no seek table"]),
         (
             "image verify /dev/null",
-            &["/dev/null: is no file and no disk"],
+            &["/dev/null: is neither a file nor a disk"],
         ),
         (
             "image pack /dev/null out",
-            &["/dev/null: is no file and no disk"],
+            &["/dev/null: is neither a file nor a disk"],
         ),
     ] {
         folder.line(line).failed(1, parts);
@@ -94,7 +94,7 @@ fn bad_blocks_are_listed_and_never_unpacked() {
         assert_eq!(done.status, Some(1), "{}", done.stderr);
         let text = done.text();
         assert!(
-            text.contains("bad: bytes ") && text.contains("bad: bad; get"),
+            text.contains("bad: bytes ") && text.contains("bad: 1 bad block, "),
             "{text}"
         );
         let done = folder.line("image verify --json bad");

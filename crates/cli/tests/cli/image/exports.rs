@@ -127,7 +127,7 @@ fn a_pid_file_is_of_one_server() {
     assert_eq!(second.end(Signal::TERM).0, Some(0));
     assert!(!folder.path("pid").exists());
     let line = "image serve disk.img --nbd unix:b --pid-file .";
-    folder.line(line).failed(1, &["is no file"]);
+    folder.line(line).failed(1, &["is not a file"]);
 }
 
 #[test]

@@ -93,9 +93,9 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
         ),
         (
             "disk.zst --overlay text",
-            &["text: is no overlay; name another file"],
+            &["text: is not an overlay; name another file"],
         ),
-        ("disk.zst --overlay .", &[".: is no overlay"]),
+        ("disk.zst --overlay .", &[".: is not an overlay"]),
         ("disk.zst --overlay no/such", &["no/such", "No such file"]),
         (
             "large.zst --overlay changes",

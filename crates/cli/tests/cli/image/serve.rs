@@ -150,10 +150,10 @@ fn what_cannot_be_served_is_said_in_a_line() {
         folder.line(&format!("image serve {line}")).failed(1, parts);
     }
     let line = format!("image serve disk.img --nbd tcp:{taken}");
-    folder.line(&line).failed(1, &["cannot be listened at"]);
+    folder.line(&line).failed(1, &["cannot listen on"]);
     // Where one address is refused, nothing is left of the other.
     let line = format!("image serve disk.img --nbd unix:s --metrics {taken}");
-    folder.line(&line).failed(1, &["cannot be listened at"]);
+    folder.line(&line).failed(1, &["cannot listen on"]);
     assert!(!folder.path("s").exists());
     assert!(folder.path("disk.img").exists());
 }

@@ -99,7 +99,7 @@ fn clients_read_and_write_with_tls() {
     let command = said.split("connect with: ").nth(1).unwrap();
     let command = command.split(", where").next().unwrap();
     let certs = folder.path("nobody").display().to_string();
-    let command = command.replace("disk.img", "said").replace("DIR", &certs);
+    let command = command.replace("copy.img", "said").replace("DIR", &certs);
     let done = folder.command("sh").args(["-c", &command]).status();
     assert!(done.unwrap().success(), "{command}");
     assert!(content(&folder, "said") == wanted, "{command}");
@@ -210,7 +210,7 @@ fn who_is_served_is_as_was_said() {
     let done = folder.line(&format!("image info nbd://localhost:{port}/other"));
     done.failed(1, &["no export has this name"]);
     let said = was_refused(server, "it begins TLS, and there are no --tls-certs");
-    assert!(said.contains("asks for the export 'other'"), "{said}");
+    assert!(said.contains("asks for export 'other'"), "{said}");
 }
 
 #[test]
@@ -316,12 +316,12 @@ fn certificates_that_cannot_be_are_said_in_a_line() {
         (
             "--tls-certs none",
             1,
-            &["none: is no folder", "server-cert.pem"][..],
+            &["none: is not a folder", "server-cert.pem"][..],
         ),
         (
             "--tls-certs strangers/ca-key.pem",
             1,
-            &["strangers/ca-key.pem: is no folder"],
+            &["strangers/ca-key.pem: is not a folder"],
         ),
         (
             "--tls-certs nobody",

@@ -57,7 +57,7 @@ impl BlockSource {
             start: at,
             len: end - at,
             place: Place::Zero { packed: None },
-            check: Check::Nothing,
+            check: Check::Zero,
         };
         let after = image.after(at);
         let whole = |block: &Block| match block.place {

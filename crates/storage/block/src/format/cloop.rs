@@ -113,7 +113,7 @@ fn read(
             3 => &codec::LZ4_BARE,
             4 => &codec::LZO,
             other => {
-                return Err(format!("its index names codec {other}, which there is not").into());
+                return Err(format!("its index names codec {other}, which does not exist").into());
             }
         };
         let packed = to.checked_sub(from).filter(|_| from >= blocks.start);

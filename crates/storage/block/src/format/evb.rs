@@ -105,7 +105,7 @@ fn read(bytes: &[u8], tail: &Tail, end: u64) -> Result<Index, Refused> {
         if codec == ZEROS {
             let len = u64::from(number) * u64::from(tail.block);
             if number == 0 || len.saturating_sub(left) >= tail.block.into() {
-                return Err("its index has zero blocks behind the end of the image".into());
+                return Err("its index has zero blocks beyond the end of the image".into());
             }
             index.push_zero(len.min(left), (0, 0))?;
         } else {

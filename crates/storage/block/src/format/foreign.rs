@@ -2,8 +2,6 @@
 //!
 //! File systems and ISO images are not among them, since their bytes are what a raw image holds. Tars are in `archive/`.
 
-use tracing::warn;
-
 use super::Ends;
 use crate::error::Error;
 
@@ -117,11 +115,6 @@ impl Foreign {
         matches!(self.kind, Disk)
     }
 
-    /// Whether it has to be unpacked first.
-    pub fn is_packed(&self) -> bool {
-        matches!(self.kind, Packed)
-    }
-
     fn fits(&self, ends: &Ends) -> bool {
         let there = match self.at {
             Front(at) => ends.head.get(at..),
@@ -133,32 +126,21 @@ impl Foreign {
         there.is_some_and(|there| there.starts_with(self.magic))
     }
 
-    /// Refuses `name`, which would be taken for a raw image, if it looks compressed, and logs what else it looks like.
-    ///
-    /// # Errors
-    /// It looks compressed.
-    pub fn refuse_or_warn(&self, name: &str) -> Result<(), Error> {
-        let looks = self.name;
-        let to_do = match self.kind {
-            Disk => "convert it to raw first, as qemu-img convert does",
-            Encrypted => "open it first",
-            Packed => {
-                return Err(Error::Compressed {
-                    name: name.to_owned(),
-                    format: looks,
-                    what: match looks == GZIP {
-                        true => {
-                            "can only be unpacked from front to back; evener image pack makes an image of it"
-                        }
-                        false => "is not unpacked here; unpack it with its own program first",
-                    },
-                });
+    /// The refusal of `name`, which would be taken for a raw image.
+    pub fn refuse(&self, name: &str) -> Error {
+        let what = match self.kind {
+            Disk => "is not supported; convert it to raw first, as qemu-img convert does",
+            Encrypted => "has to be decrypted first",
+            Packed if self.name == GZIP => {
+                "can only be unpacked from front to back; evener image pack makes an image of it"
             }
+            Packed => "is not supported; unpack it with its own program first",
         };
-        warn!(
-            "{name}: looks like {looks}; its bytes are taken as they are: {to_do}, or say --format raw if they are meant"
-        );
-        Ok(())
+        Error::Foreign {
+            name: name.to_owned(),
+            format: self.name,
+            what,
+        }
     }
 }
 

@@ -89,7 +89,7 @@ impl Index {
             return Err(what.into());
         }
         if offset.checked_add(packed).is_none_or(|to| to > end) {
-            return Err(format!("the block at byte {at} lies behind the last").into());
+            return Err(format!("the block at byte {at} lies beyond the last").into());
         }
         self.longest = self.longest.max(len as u32);
         self.entries.push(Entry {

@@ -151,8 +151,8 @@ fn table(file: &ImageFile) -> Result<Table, Error> {
     let mut fields = Fields(&footer);
     let (frames, flags, magic) = (u64::from(fields.u32()), fields.u8(), fields.u32());
     if footer.len() < FOOTER || magic != MAGIC {
-        let what = "has no seek table, so that it can only be unpacked from front to back, or was cut \
-                    off; evener image pack makes one of it that has";
+        let what = "was cut off, or has no seek table and can only be unpacked from front to back; get the file \
+                    again, or if it is whole, evener image pack makes an image of it";
         return Err(SEEKABLE.unsupported(file, what));
     }
     // Bits that are reserved for later versions.

@@ -334,5 +334,5 @@ fn no_export(name: &[u8]) -> String {
     let name = one_line(&String::from_utf8_lossy(name));
     let shown: String = name.chars().take(SHOWN).collect();
     let cut = if shown.len() < name.len() { "..." } else { "" };
-    format!("it asks for the export '{shown}{cut}', which there is not")
+    format!("it asks for export '{shown}{cut}', which does not exist")
 }

@@ -137,9 +137,9 @@ impl Request {
         let Some(end) = end.filter(|&end| end <= export.size && end > self.offset) else {
             return match self.command {
                 CMD_WRITE | CMD_WRITE_ZEROES if self.length > 0 => {
-                    Action::Refuse(ENOSPC, "bytes behind the end")
+                    Action::Refuse(ENOSPC, "bytes beyond the end")
                 }
-                _ => Action::Refuse(EINVAL, "no bytes, or bytes behind the end"),
+                _ => Action::Refuse(EINVAL, "no bytes, or bytes beyond the end"),
             };
         };
         let bytes = export.start + self.offset..export.start + end;

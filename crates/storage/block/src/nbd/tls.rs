@@ -40,7 +40,7 @@ impl Tls {
     /// One of them is not there, or is not what it should be. That others may read the key is a warning.
     pub fn read(folder: &Path, verifies_clients: bool, is_required: bool) -> Result<Tls, TlsError> {
         if !folder.is_dir() {
-            let what = format!("is no folder; name one with {SERVER} and {KEY}");
+            let what = format!("is not a folder; name one with {SERVER} and {KEY}");
             return Err(TlsError::new(folder, what));
         }
         let at = |name: &str| folder.join(name);

@@ -9,7 +9,7 @@ use evener_files::{error_text, is_full};
 #[non_exhaustive]
 pub enum Error {
     /// The file holds something else.
-    #[error("{name}: is no overlay; name another file, or one that does not exist yet")]
+    #[error("{name}: is not an overlay; name another file, or one that does not exist yet")]
     Other {
         /// The file.
         name: String,

@@ -131,7 +131,7 @@ impl Header {
             return Err(damaged("it is cut short"));
         }
         if Hash::of(&page[..SUM_AT]).0 != page[SUM_AT..PAGE as usize] {
-            return Err(damaged("its header has another checksum"));
+            return Err(damaged("the checksum of its header differs"));
         }
         let header = fields.header();
         header.ok_or_else(|| damaged("its header is invalid"))

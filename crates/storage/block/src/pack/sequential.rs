@@ -208,7 +208,7 @@ impl Sequential {
                     "holds {format}, and only a raw image is read so; unpack it into a file"
                 ),
             },
-            Error::Compressed {
+            Error::Foreign {
                 name, format: held, ..
             } => Error::Unsupported {
                 name,
@@ -263,7 +263,7 @@ impl Sequential {
                 name,
                 format,
                 what: format!(
-                    "is whole, and something that is no {format} lies behind its end; if that is not meant, unpack it \
+                    "is whole, but something other than {format} follows its end; if that is not meant, unpack it \
                      with its own program, which leaves that out"
                 ),
             },
@@ -332,7 +332,7 @@ fn looks_raw(name: &str, front: &[u8], (how, to_do): Way) -> Result<(), Error> {
     }
     match recognise_pipe(front) {
         (format, _) if format.name != RAW.name => refused(format!("an image in {}", format.name)),
-        (_, Some(foreign)) => foreign.refuse_or_warn(name),
+        (_, Some(foreign)) => Err(foreign.refuse(name)),
         _ => Ok(()),
     }
 }

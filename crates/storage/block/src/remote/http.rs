@@ -156,7 +156,7 @@ fn get(agent: &Agent, url: &str, bytes: std::ops::Range<u64>) -> Result<Response
     blocking_call(|| request.call()).map_err(|error| match error {
         ureq::Error::Io(error) => error.to_string(),
         ureq::Error::Timeout(_) => format!("no answer for {} s", TIMEOUT.as_secs()),
-        ureq::Error::Http(_) | ureq::Error::BadUri(_) => format!("it is no URL: {error}"),
+        ureq::Error::Http(_) | ureq::Error::BadUri(_) => format!("it is not a URL: {error}"),
         error => error.to_string(),
     })
 }

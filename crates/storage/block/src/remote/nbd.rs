@@ -65,7 +65,7 @@ struct Allocation {
 /// Connects to a server.
 pub fn open(text: &str) -> Result<(String, Found), Error> {
     let uri =
-        NbdUri::parse(text).map_err(|what| failed(text, format!("is no URI of NBD: {what}")))?;
+        NbdUri::parse(text).map_err(|what| failed(text, format!("is not an NBD URI: {what}")))?;
     let (connection, told) = Connection::open(&uri)
         .map_err(|error| failed(text, format!("cannot be read: {}", error_text(&error))))?;
     let export = Export {
@@ -140,7 +140,7 @@ impl Export {
         let (connection, told) = Connection::open(&self.uri)?;
         match told.size == self.told.size {
             true => Ok(connection),
-            false => Err(invalid("the export has another size than before")),
+            false => Err(invalid("the size of the export has changed")),
         }
     }
 

@@ -128,7 +128,7 @@ impl Parameters<'_> {
 
 fn decoded(text: &str) -> Result<String, String> {
     let decoded = percent_decode_str(text).decode_utf8();
-    let decoded = decoded.map_err(|_| "the name of the export is no UTF-8")?;
+    let decoded = decoded.map_err(|_| "the name of the export is not UTF-8")?;
     Ok(decoded.into_owned())
 }
 

@@ -24,7 +24,7 @@ pub enum SessionError {
     Request(String),
     /// The server cannot listen.
     #[error(
-        "{address}: cannot be listened at: {}{}",
+        "cannot listen on {address}: {}{}",
         error_text(reason),
         to_listen(address, reason)
     )]

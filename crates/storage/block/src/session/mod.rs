@@ -98,8 +98,8 @@ fn open(input: &OsStr, options: &OpenOptions) -> Result<Arc<Image>, SessionError
     image(file, format, options)
 }
 
-/// The image in a file, of this format if one is given. Otherwise an overlay is refused, and so is a raw image that looks compressed; a
-/// warning is logged for one that looks like something else.
+/// The image in a file, of this format if one is given. Otherwise an overlay is refused, and so is a raw image that looks like
+/// something else.
 fn image(
     file: ImageFile,
     format: Option<&'static Format>,
@@ -122,7 +122,9 @@ fn image(
     let image = Image::of(file, format)?;
     if format.is_none() && image.format().name == RAW.name {
         let file = image.file();
-        foreign(file)?.map_or(Ok(()), |foreign| foreign.refuse_or_warn(file.name()))?;
+        if let Some(foreign) = foreign(file)? {
+            return Err(foreign.refuse(file.name()).into());
+        }
     }
     if options.backing.is_some() && image.backing().is_none() {
         let name = image.file().name();

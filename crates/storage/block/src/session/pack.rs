@@ -68,7 +68,7 @@ pub fn block_size(text: &str) -> Result<u32, String> {
     let fits = |size: &u32| size.is_power_of_two() && (4096..=MAX_BLOCK).contains(size);
     size.filter(fits).ok_or_else(|| {
         let most = MAX_BLOCK >> 20;
-        format!("'{text}' is no size of a block: a power of two from 4K to {most}M")
+        format!("'{text}' is not a block size: a power of two from 4K to {most}M")
     })
 }
 

@@ -53,7 +53,7 @@ fn old(path: &Path) -> Result<Option<File>, SessionError> {
         match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Ok(found) if !found.is_file() => {
-                return Err(failed(path, io::Error::other("is no file")));
+                return Err(failed(path, io::Error::other("is not a file")));
             }
             _ => {}
         }

@@ -428,7 +428,7 @@ impl fmt::Display for ServeSession {
         let Some(uri) = nbd::uri(&address, first, tls) else {
             return f.write_str("there is no URI for that address");
         };
-        write!(f, "connect with: nbdcopy '{uri}' disk.img")?;
+        write!(f, "connect with: nbdcopy '{uri}' copy.img")?;
         if let Some(tls) = tls {
             write!(f, ", where DIR has {}", tls.client_files())?;
         }

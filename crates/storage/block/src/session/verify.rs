@@ -35,7 +35,8 @@ pub struct Verified {
     pub good: bool,
     /// Not all of it was checked.
     pub cancelled: bool,
-    /// Good blocks by what they were compared with; `nothing` for those without a checksum.
+    /// Good blocks by what they were compared with; `nothing` for those without a checksum, `zero` for those that take no
+    /// space or are compared with zeros.
     pub checked: BTreeMap<&'static str, u64>,
     /// Bad blocks, at most ten thousand.
     pub bad: Vec<BadBlock>,
@@ -146,9 +147,20 @@ fn root_of(image: &Image) -> Result<Option<Hash>, Error> {
 impl Verified {
     /// Whether no block that was read has a checksum.
     fn compares_nothing(&self) -> bool {
-        let (nothing, zero) = (Check::Nothing.name(), Check::Zero.name());
+        let without = [Check::Nothing.name(), Check::Zero.name()];
         let mut checks = self.checked.keys();
-        self.checked.contains_key(nothing) && checks.all(|check| [nothing, zero].contains(check))
+        let none = checks.all(|check| without.contains(check));
+        none && self.root.is_none() && !self.checked.is_empty()
+    }
+
+    /// How many blocks of each kind there are: `, 98 by BLAKE3, 925 zero`.
+    fn counts(&self) -> String {
+        let each = self.checked.iter().map(|(&check, blocks)| match check {
+            _ if check == Check::Zero.name() => format!(", {blocks} zero"),
+            _ if check == Check::Nothing.name() => format!(", {blocks} without a checksum"),
+            _ => format!(", {blocks} by {check}"),
+        });
+        each.collect()
     }
 }
 
@@ -198,14 +210,21 @@ impl fmt::Display for Verified {
             (false, _) if readable => {
                 "all of the image can be read, but the file is faulty; convert it or repair it before it is written to"
             }
-            (false, _) if all(Kind::Unsupported) => "not all of it is read here; pack it again",
+            (false, _) if all(Kind::Unsupported) => "not all of it is supported; pack it again",
             (false, _) if all(Kind::Unreadable) => "not all of it can be read; see to its disk",
-            (false, _) => "bad; get the file again",
+            (false, _) => "get the file again",
         };
-        write!(f, "{}: {said}", self.name)?;
-        for (check, blocks) in &self.checked {
-            write!(f, ", {blocks} by {check}")?;
+        if !self.good && !self.cancelled {
+            let bad = match self.bad_count {
+                0 => String::new(),
+                1 => "1 bad block".to_owned(),
+                bad => format!("{bad} bad blocks"),
+            };
+            let counts = bad + &self.counts();
+            let counts = counts.trim_start_matches(", ");
+            return write!(f, "{}: {counts}; {said}", self.name);
         }
+        write!(f, "{}: {said}{}", self.name, self.counts())?;
         if let (true, Some(root)) = (self.good, self.root) {
             write!(f, ", root {root}")?;
         }

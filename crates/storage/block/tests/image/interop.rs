@@ -235,7 +235,7 @@ fn a_chain_is_not_overwritten_and_ends() {
     run(&folder, "mkfifo pipe");
     run(&folder, "qemu-img rebase -u -f qcow2 -b pipe -F raw middle");
     let refused = Image::open(&top).unwrap_err().to_string();
-    assert!(refused.contains("'pipe', which is no file"), "{refused}");
+    assert!(refused.contains("'pipe', which is not a file"), "{refused}");
     run(
         &folder,
         "qemu-img rebase -u -f qcow2 -b missing -F raw middle",

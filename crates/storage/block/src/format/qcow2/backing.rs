@@ -38,7 +38,7 @@ pub(super) fn open(
     let is_path = !before.contains(&b':') && !path.contains(&0);
     if name.len() != len as usize || !(is_path || is_chosen) {
         let what =
-            format!("has the backing file '{shown}', which is no path; use qemu-img convert");
+            format!("has the backing file '{shown}', which is not a path; use qemu-img convert");
         return Err(unsupported(what));
     }
     let known = match extension(file, header, FORMAT)?.as_deref() {

@@ -242,7 +242,7 @@ impl Header {
             return damaged("its table of tables is shorter than the image needs");
         }
         if end.is_none_or(|end| end > file.size()) {
-            let what = "its table of tables lies behind the end of the file";
+            let what = "its table of tables lies beyond the end of the file";
             return Err(format.cut(file, what));
         }
         if needed > 0 && self.l1_at == 0 {

@@ -34,7 +34,7 @@ pub(super) fn read_tables(
     let cluster = header.cluster();
     let l1 = file.bytes(at, bytes)?;
     if l1.len() as u64 != bytes {
-        let what = "its table of tables lies behind the end of the file";
+        let what = "its table of tables lies beyond the end of the file";
         return Err(format.cut(file, what));
     }
     let l1: Vec<u64> = words(&l1).map(|entry| entry & OFFSET).collect();
@@ -63,7 +63,7 @@ pub(super) fn read_tables(
         }
         let bytes = file.bytes(at, cluster)?;
         if bytes.len() as u64 != cluster {
-            let what = format!("its table at byte {at} lies behind the end of the file");
+            let what = format!("its table at byte {at} lies beyond the end of the file");
             return Err(format.cut(file, what));
         }
         Ok(Some(words(&bytes).collect()))
