@@ -403,7 +403,7 @@ fn no_hint_is_one_that_cannot_work() {
         ),
         (
             "decrypt -k key --range -5x ten.sealed",
-            "'-5x' is no range; write FROM-TO, FROM- or -COUNT",
+            "'-5x' is not a range; write FROM-TO, FROM- or -COUNT",
         ),
         ("ctr --key -0a --iv 00 ten", "is written --key=-0a"),
         (

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgGroup;
 use evener_crypt::age::Identity;
 use evener_crypt::session::{Error, Recipients, Secret, check, encrypt, encrypt_age, sealed_in};
+use evener_files::one_line;
 
 use super::identity::{read_identities, read_recipients};
 use super::sealed::{Outputs, SealedArgs};
@@ -19,7 +20,7 @@ use crate::failure::{Ended, Failure};
 #[command(override_usage = "\
 evener encrypt -k KEYFILE [OPTIONS] [IN]...
        evener encrypt -p [--age] [OPTIONS] [IN]...
-       evener encrypt {-r RECIPIENT | -R FILE | -i IDENTITY}... [OPTIONS] [IN]...")]
+       evener encrypt {-r RECIPIENT | -R FILE | -i FILE}... [OPTIONS] [IN]...")]
 #[command(after_help = "\
 Examples:
   evener keygen -o key
@@ -102,7 +103,7 @@ pub fn run(args: &Args) -> Ended {
         return sealed.run(
             &files,
             &outputs,
-            |input, output| check(input, output, *armor),
+            |input, output| checked(input, output, *armor),
             |input| recipients(args, input),
             |to, input, output| Ok(encrypt_age(input, output, to, *armor)?),
         );
@@ -115,10 +116,20 @@ pub fn run(args: &Args) -> Ended {
     sealed.run(
         &files,
         &outputs,
-        |input, output| check(input, output, false),
+        |input, output| checked(input, output, false),
         |input| sealed.secret.read(Purpose::Seal, input),
         |secret, input, output| Ok(encrypt(input, output, secret, context)?),
     )
+}
+
+/// Whether the file can be encrypted, and no directory.
+fn checked(input: &OsStr, output: &OsStr, shown: bool) -> Result<(), Error> {
+    if Path::new(input).is_dir() {
+        let name = one_line(&input.to_string_lossy());
+        let reason = "is a directory; pipe it: tar c DIR | evener encrypt ..., or name its files: DIR/* -o OUT/";
+        return Err(evener_files::Error::Unfit { name, reason }.into());
+    }
+    check(input, output, shown)
 }
 
 fn recipients(args: &Args, input: &OsStr) -> Result<Recipients, Failure> {

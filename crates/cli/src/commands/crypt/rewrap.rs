@@ -26,8 +26,8 @@ use crate::stderr::note;
     .args(["recipient", "recipients_file", "new_passphrase", "new_passphrase_file"])))]
 #[command(group(ArgGroup::new("where").required(true).args(["output", "in_place"])))]
 #[command(override_usage = "\
-evener rewrap {-i IDENTITY | -p} -r RECIPIENT {-o OUT | --in-place} [IN]
-       evener rewrap {-i IDENTITY | -p} --new-passphrase {-o OUT | --in-place} [IN]")]
+evener rewrap {-i FILE | -p} -r RECIPIENT {-o OUT | --in-place} [IN]
+       evener rewrap {-i FILE | -p} --new-passphrase {-o OUT | --in-place} [IN]")]
 #[command(after_help = "\
 Examples:
   evener rewrap -i identity -R team.txt report.pdf.age --in-place

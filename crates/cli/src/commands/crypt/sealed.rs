@@ -168,10 +168,19 @@ impl SealedArgs {
         }
         match &self.inputs[..] {
             [input] => Ok(vec![(input.clone(), self.output.clone())]),
-            [_, second, ..] => Err(Failure::request(format!(
-                "{}: a second input; several files go into a directory: add -o DIR/",
-                one_line(&second.to_string_lossy())
-            ))),
+            [_, second, ..] => {
+                let second = one_line(&second.to_string_lossy());
+                let to_do = match self.output == "-" {
+                    true => "add -o DIR/".to_owned(),
+                    false => format!(
+                        "add a slash: -o {}/",
+                        one_line(&self.output.to_string_lossy())
+                    ),
+                };
+                Err(Failure::request(format!(
+                    "{second}: a second input; several files go into a directory: {to_do}"
+                )))
+            }
             [] => unreachable!("there is a default"),
         }
     }

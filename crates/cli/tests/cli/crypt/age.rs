@@ -124,7 +124,7 @@ fn passphrases_lists_and_identities_work_as_recipients() {
     let wrong = folder.line("decrypt --passphrase-file words sealed");
     wrong.failed(
         1,
-        &["sealed: cannot be decrypted: the passphrase is another"],
+        &["sealed: cannot be decrypted: the passphrase does not match"],
     );
 }
 
@@ -138,14 +138,36 @@ fn what_cannot_be_is_said_in_a_line() {
         .succeeded();
     let secret = String::from_utf8(content(&folder, "identity")).unwrap();
     let secret = secret.lines().last().unwrap().to_owned();
+    let mangled = "\u{feff}age-encryption.org/v1\r\n".encode_utf16();
+    let mangled: Vec<u8> = mangled.flat_map(u16::to_le_bytes).collect();
+    folder.file("mangled", &mangled);
+    folder.file("nothing", "");
+    fs::create_dir(folder.path("folder")).unwrap();
     for (line, status, part) in [
+        (
+            "decrypt -i identity mangled",
+            1,
+            "mangled: looks like a file that PowerShell's >",
+        ),
+        ("inspect mangled", 1, "re-encoded as UTF-16"),
+        ("decrypt -i identity nothing", 1, "nothing: is empty"),
+        ("decrypt -k identity sealed", 1, "age identity; use -i"),
+        (
+            "encrypt -k key folder -o out",
+            1,
+            "tar c DIR | evener encrypt",
+        ),
         (
             "decrypt -k key sealed",
             1,
             "sealed: is an age file; use -i IDENTITY or -p",
         ),
-        ("decrypt -i identity plain", 1, "plain: is no age file"),
-        ("decrypt -i key sealed", 1, "key: line 1: is no identity"),
+        ("decrypt -i identity plain", 1, "plain: is not an age file"),
+        (
+            "decrypt -i key sealed",
+            1,
+            "key: line 1: is not an identity",
+        ),
         (
             "decrypt -i identity -k key sealed",
             2,
@@ -156,7 +178,7 @@ fn what_cannot_be_is_said_in_a_line() {
             2,
             "an age file has no context",
         ),
-        ("encrypt -r bob plain", 2, "'bob' is no recipient"),
+        ("encrypt -r bob plain", 2, "'bob' is not a recipient"),
         (
             "encrypt -r ssh-ed25519 plain",
             2,

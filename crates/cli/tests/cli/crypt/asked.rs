@@ -335,7 +335,10 @@ fn what_cannot_be_is_told_before_anything_is_asked() {
         ("decrypt -p plain -o out", "not encrypted with a passphrase"),
         ("decrypt -p keys.age -o out", "use -i IDENTITY"),
         ("decrypt -p a.gpg -o out", "gpg does"),
-        ("rewrap -p --new-passphrase plain -o out", "is no age file"),
+        (
+            "rewrap -p --new-passphrase plain -o out",
+            "is not an age file",
+        ),
         ("rewrap -p --new-passphrase a.gpg -o out", "gpg does"),
         (
             "rewrap -p --new-passphrase keys.age -o out",
@@ -394,7 +397,7 @@ fn a_terminal_is_shown_text_and_nothing_else() {
     assert_eq!(part, "Grüßeended 0 at last");
     let seen = shown("decrypt -k key binary.sealed").unwrap();
     assert!(
-        seen.contains("is a terminal, and this is no text") && seen.ends_with("ended 1 at last"),
+        seen.contains("is a terminal, and this is not text") && seen.ends_with("ended 1 at last"),
         "{seen}"
     );
     assert!(!seen.contains("and then"), "{seen}");

@@ -39,7 +39,7 @@ fn no_message_repeats_a_key() {
     }
     folder
         .line(&format!("ctr --key {SECRET}g --iv {SECRET} plain"))
-        .failed(2, &["--key", "character 33 is no hexadecimal digit"]);
+        .failed(2, &["--key", "character 33 is not a hexadecimal digit"]);
     folder
         .line(&format!("encrypt -k {key} plain"))
         .failed(1, &["-k (a key itself", "No such file"]);

@@ -81,7 +81,7 @@ fn files_that_hold_no_key() {
         ("short", &digits[1..], "this line has 63"),
         ("long", &[digits, b"0\n"].concat(), "this line has 65"),
         ("binary", &[0xff; 32], "this line has 32"),
-        ("not-hex", &not_hex, "character 41 is none"),
+        ("not-hex", &not_hex, "character 41 is not one"),
         ("two", &[&key[..], &key].concat(), "something follows"),
         ("large", &[b'a'; 100_000], "this line has"),
     ] {
@@ -89,7 +89,7 @@ fn files_that_hold_no_key() {
         fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
         for command in ["encrypt", "decrypt"] {
             let done = folder.line(&format!("{command} -k {name} plain -o out"));
-            done.failed(1, &[&format!("{name}: is no key file: "), part]);
+            done.failed(1, &[&format!("{name}: is not a key file: "), part]);
             let secret = String::from_utf8_lossy(digits);
             assert!(!done.stderr.contains(&secret[..8]), "{}", done.stderr);
         }

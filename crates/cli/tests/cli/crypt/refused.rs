@@ -180,7 +180,7 @@ fn another_key() {
         let done = case
             .folder
             .line(&format!("decrypt -k other sealed {flags}"));
-        done.failed(1, &["sealed: ", "the key", "is another"]);
+        done.failed(1, &["sealed: ", "the key", "does not match"]);
     }
     assert_eq!(case.folder.names(), before);
 }

@@ -78,7 +78,7 @@ fn in_place_the_old_file_stays_unless_the_new_one_is_whole() {
         (
             format!("-i identity -r {ours} file.sealed"),
             1,
-            "is no age file",
+            "is not an age file",
         ),
         (format!("-i identity -r {ours} cut.age"), 1, "was cut"),
         ("-i identity -r age1x file.age".to_owned(), 2, "-r: "),

@@ -155,7 +155,7 @@ fn names_that_cannot_be_are_refused_before_anything_is_written() {
     let line = "encrypt -k key x/a -o plain.txt/";
     folder
         .line(line)
-        .failed(1, &["plain.txt/: ", "is no directory"]);
+        .failed(1, &["plain.txt/: ", "is not a directory"]);
     assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0);
     assert_eq!(folder.names(), ["key", "out", "plain.txt", "x", "y"]);
 }

@@ -137,7 +137,7 @@ impl Decoder {
             return Err(self.damaged("has no characters or more than 64"));
         }
         let Ok(decoded) = STANDARD.decode_slice(text, &mut self.plain) else {
-            return Err(self.damaged("is no base64 in its canonical form"));
+            return Err(self.damaged("is not base64 in its canonical form"));
         };
         if text.len() < LINE || decoded < LINE_BYTES {
             self.state = State::Last;

@@ -8,7 +8,7 @@ use crate::keys::RandomError;
 #[non_exhaustive]
 pub enum HeaderError {
     /// It is no age file.
-    #[error("is no age file: it does not begin as one")]
+    #[error("is not an age file: it does not begin as one")]
     NoAge,
     /// It is of another version.
     #[error("is an age file of version {0}; this evener knows v1, so use a newer one")]
@@ -56,7 +56,7 @@ pub enum HeaderError {
     #[error("is encrypted to none of these identities; it is for {0}")]
     NoMatch(String),
     /// The passphrase does not fit.
-    #[error("cannot be decrypted: the passphrase is another than it was encrypted with")]
+    #[error("cannot be decrypted: the passphrase does not match")]
     WrongPassphrase,
     /// The file needs a passphrase.
     #[error("is encrypted with a passphrase; use -p")]
@@ -110,14 +110,14 @@ pub enum ChunkError {
 pub enum KeyError {
     /// It is of a kind that is not supported.
     #[error(
-        "{0} are not supported, only those of X25519 (age1..., AGE-SECRET-KEY-1...); age itself has them"
+        "{0} are not supported, only those of X25519 (age1..., AGE-SECRET-KEY-1...); age itself supports them"
     )]
     Unsupported(&'static str),
     /// It is no recipient.
-    #[error("'{0}' is no recipient; one begins with age1 and has 62 characters")]
+    #[error("'{0}' is not a recipient; one begins with age1 and has 62 characters")]
     NoRecipient(String),
     /// A recipient has a wrong character or length.
-    #[error("'{0}' is a recipient with a mistake in it; copy it again")]
+    #[error("'{0}' is mistyped; copy it again")]
     BadRecipient(String),
     /// It is an identity where a recipient belongs.
     #[error(
@@ -125,10 +125,10 @@ pub enum KeyError {
     )]
     IsIdentity,
     /// It is no identity.
-    #[error("is no identity; one begins with AGE-SECRET-KEY-1 and has 74 characters")]
+    #[error("is not an identity; one begins with AGE-SECRET-KEY-1 and has 74 characters")]
     NoIdentity,
     /// An identity has a wrong character or length.
-    #[error("is an identity with a mistake in it; copy it again")]
+    #[error("is a mistyped identity; copy it again")]
     BadIdentity,
     /// It is a recipient where an identity belongs.
     #[error("is a recipient, which decrypts nothing, where an identity belongs")]

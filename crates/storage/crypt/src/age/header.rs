@@ -97,7 +97,7 @@ impl Header {
                 return Ok(Header { stanzas, mac, text });
             }
             let Some(args) = text.strip_prefix(b"-> ").and_then(arguments) else {
-                return Err(lines.malformed("is no recipient and no end").into());
+                return Err(lines.malformed("is neither a recipient nor the end").into());
             };
             let mut body = Vec::new();
             loop {
@@ -106,7 +106,7 @@ impl Header {
                 let part = decode(text).filter(|_| text.len() <= COLUMNS);
                 let Some(part) = part else {
                     return Err(lines
-                        .malformed("is no base64 of at most 64 characters")
+                        .malformed("is not base64 of at most 64 characters")
                         .into());
                 };
                 body.extend(part);

@@ -136,8 +136,8 @@ mod tests {
         for (text, part) in [
             ("", "has no line"),
             ("#\n", "has no line"),
-            ("hello", "line 1: is no identity"),
-            (changed.as_str(), "line 1: is an identity with a mistake"),
+            ("hello", "line 1: is not an identity"),
+            (changed.as_str(), "line 1: is a mistyped identity"),
             (recipient.as_str(), "line 1: is a recipient"),
             (
                 "\nAGE-PLUGIN-YUBIKEY-1",
@@ -167,9 +167,9 @@ mod tests {
             ("age1pq1x34nz", "post-quantum keys are not supported"),
             (
                 "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwk",
-                "with a mistake",
+                "is mistyped",
             ),
-            ("bob", "'bob' is no recipient"),
+            ("bob", "'bob' is not a recipient"),
         ] {
             let error = recipients(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

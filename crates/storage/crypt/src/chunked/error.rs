@@ -16,7 +16,7 @@ pub enum HeaderError {
     },
     /// The file ends within the header.
     #[error(
-        "is no encrypted file: it ends after {got} of the {HEADER} bytes of a header; fetch or make it again"
+        "is not an encrypted file: it ends after {got} of the {HEADER} bytes of a header; fetch or make it again"
     )]
     Short {
         /// Bytes there are.
@@ -24,7 +24,7 @@ pub enum HeaderError {
     },
     /// The commitment does not fit the key. Which of the reasons applies cannot be known.
     #[error(
-        "cannot be decrypted: the key (or passphrase) or the context is another than it was encrypted with, \
+        "cannot be decrypted: the key (or passphrase) or the context does not match, \
          or its header is damaged"
     )]
     Commitment,
@@ -64,7 +64,7 @@ pub enum ChunkError {
 #[non_exhaustive]
 pub enum SizeError {
     /// The file ends within the header.
-    #[error("is no encrypted file: it has {size} bytes, fewer than the header's {header}")]
+    #[error("is not an encrypted file: it has {size} bytes, fewer than the header's {header}")]
     Header {
         /// Bytes of the file.
         size: u64,

@@ -13,6 +13,9 @@ const DIGITS: usize = 64;
 /// The most bytes to read: digits, the end of the line, and some to notice that more follows.
 const MAX_READ: usize = 4 * DIGITS;
 
+/// How an identity of age begins, after comments.
+const IDENTITY: &[u8] = b"AGE-SECRET-KEY-1";
+
 /// The message where no data follow the key or passphrase.
 pub(crate) const NO_DATA: &str = "ends within its first line, so no data follow the key or passphrase; give that line an end, and the data after it";
 
@@ -24,7 +27,7 @@ pub enum ParseError {
     #[error("a key is one line of {DIGITS} hexadecimal digits, this line has {0}")]
     Length(usize),
     /// A character is no hexadecimal digit.
-    #[error("a key is one line of {DIGITS} hexadecimal digits; character {0} is none")]
+    #[error("a key is one line of {DIGITS} hexadecimal digits; character {0} is not one")]
     Digit(usize),
     /// More follows the line.
     #[error("a key is one line of {DIGITS} hexadecimal digits; something follows after it")]
@@ -39,8 +42,11 @@ pub enum KeyFileError {
     #[error("cannot read the key: {}", error_text(.0))]
     Read(io::Error),
     /// It holds no key.
-    #[error("is no key file: {0}")]
+    #[error("is not a key file: {0}")]
     Parse(#[from] ParseError),
+    /// It holds an identity of age.
+    #[error("is not a key file but an age identity; use -i")]
+    Identity,
     /// The data should follow it, but do not.
     #[error("{NO_DATA}")]
     Alone,
@@ -99,7 +105,11 @@ pub fn read_all(file: &File) -> Result<Key, KeyFileError> {
     let mut text = Zeroizing::new(Vec::with_capacity(MAX_READ));
     let mut part = file.take(MAX_READ as u64 - 1);
     part.read_to_end(&mut text).map_err(KeyFileError::Read)?;
-    Ok(Key::parse(&text)?)
+    let identity = || text.windows(IDENTITY.len()).any(|it| it == IDENTITY);
+    Key::parse(&text).map_err(|error| match identity() {
+        true => KeyFileError::Identity,
+        false => error.into(),
+    })
 }
 
 /// Reads a key from the next line of a file. No byte behind the line is read.

@@ -12,7 +12,7 @@ pub struct Hex(Zeroizing<Vec<u8>>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HexError {
     /// A character is no digit.
-    #[error("character {0} is no hexadecimal digit")]
+    #[error("character {0} is not a hexadecimal digit")]
     Digit(usize),
     /// The number of digits is odd.
     #[error("there are {0} hexadecimal digits, an odd number")]

@@ -59,7 +59,7 @@ pub struct Batch {
 
 /// The input does not consist of whole blocks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {bytes} bytes, which is no multiple of 8; pad it to whole blocks")]
+#[error("{name}: {bytes} bytes, which is not a multiple of 8; pad it to whole blocks")]
 pub struct LengthError {
     /// The input.
     pub name: String,

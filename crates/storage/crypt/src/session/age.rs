@@ -207,7 +207,7 @@ fn list(path: &Path) -> Result<List, Error> {
         Err(reason) => Err(evener_files::Error::Read { name, byte, reason }.into()),
         Ok(_) if byte > MAX_LIST => Err(evener_files::Error::Unfit {
             name,
-            reason: "has more than 16 MiB, so it is no list of recipients or identities",
+            reason: "has more than 16 MiB, so it is not a list of recipients or identities",
         }
         .into()),
         Ok(_) => Ok((name, text, warnings)),

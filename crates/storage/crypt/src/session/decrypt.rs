@@ -37,7 +37,9 @@ impl FromStr for Range {
     /// `FROM-TO`, `FROM-` for the rest, or `-COUNT` for the last bytes.
     fn from_str(text: &str) -> Result<Range, String> {
         let unclear = || {
-            format!("'{text}' is no range; write FROM-TO, FROM- or -COUNT, as 0-100, 4096- or -500")
+            format!(
+                "'{text}' is not a range; write FROM-TO, FROM- or -COUNT, as 0-100, 4096- or -500"
+            )
         };
         let (from, to) = text.split_once('-').ok_or_else(unclear)?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| unclear());

@@ -94,7 +94,7 @@ pub enum Error {
     },
     /// The input is no age file.
     #[error(
-        "{name}: is no age file, so no identity decrypts it; use -k KEYFILE or -p if evener encrypted it"
+        "{name}: is not an age file, so no identity decrypts it; use -k KEYFILE or -p if evener encrypted it"
     )]
     NotAge {
         /// The input.
@@ -102,7 +102,7 @@ pub enum Error {
     },
     /// The input is no age file, and only those keep the key of the file in their header.
     #[error(
-        "{name}: is no age file; the key of other files is made of yours, so decrypt it and encrypt it again"
+        "{name}: is not an age file; the key of other files is made of yours, so decrypt it and encrypt it again"
     )]
     NoRewrap {
         /// The input.

@@ -2,7 +2,13 @@
 
 /// What a file that begins with `front` is, as a message says it, if another program encrypted it.
 pub(super) fn recognise(front: &[u8]) -> Option<&'static str> {
-    if front.starts_with(b"-----BEGIN PGP") {
+    if front.is_empty() {
+        Some("is empty, so it is not an encrypted file; fetch or make it again")
+    } else if is_utf16(front) {
+        Some(
+            "looks like a file that PowerShell's > has re-encoded as UTF-16; write it again with -o",
+        )
+    } else if front.starts_with(b"-----BEGIN PGP") {
         Some("is an OpenPGP file in lines of text, which evener does not know; gpg does")
     } else if front.starts_with(b"Salted__") {
         Some("was encrypted by openssl enc, whose files evener does not know; openssl does")
@@ -11,6 +17,12 @@ pub(super) fn recognise(front: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether it begins with text in UTF-16, as files of age and those with a passphrase do once they are text: a byte order
+/// mark, and characters of ASCII.
+fn is_utf16(front: &[u8]) -> bool {
+    matches!(front, [0xFF, 0xFE, _, 0, _, 0, _, 0, _, 0, ..])
 }
 
 /// Whether it begins with the packet of a session key, by RFC 9580: for a public key or for a passphrase. Of random bytes
@@ -81,7 +93,19 @@ mod tests {
                 .contains("gpg")
         );
         assert!(recognise(b"Salted__\x01\x02").unwrap().contains("openssl"));
-        for other in [&b""[..], b"\x85", b"\x8c\x0d", b"evener~\x01", &[0x85; 36]] {
+        let mangled: Vec<u8> = "\u{feff}age-encryption.org/v1\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert!(recognise(&mangled).unwrap().contains("UTF-16"));
+        assert!(recognise(b"").unwrap().contains("empty"));
+        for other in [
+            &b"\xff\xfe\x12\x25"[..],
+            b"\x85",
+            b"\x8c\x0d",
+            b"evener~\x01",
+            &[0x85; 36],
+        ] {
             assert_eq!(recognise(other), None, "{other:?}");
         }
     }

@@ -63,7 +63,7 @@ pub fn rewrap<'a>(
     if matches!(output, Rewrapped::InPlace) && !file.is_file() {
         return Err(Error::File(evener_files::Error::Unfit {
             name,
-            reason: "is no file, so nothing can take its place; use -o OUT",
+            reason: "is not a file, so nothing can take its place; use -o OUT",
         }));
     }
     let watch = file.watch();
