@@ -20,6 +20,7 @@ use crate::summary::{self, Output};
 
 /// Run a video through a chain of filters
 #[derive(clap::Args)]
+#[command(override_usage = "evener filter GRAPH -i FILE -o FILE [OPTIONS] [-- ARGUMENTS]")]
 #[command(after_help = "\
 Examples:
   evener filter \"undistort,rotate=6,crop=0.8\" -i in.mkv -o out.mkv

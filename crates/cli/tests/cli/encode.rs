@@ -158,7 +158,7 @@ fn requests_that_cannot_be_are_one_line() {
             &["--bufsize of 2000 bits", "make it at least 80k"],
         ),
         ("--profile high10", &["high10", "baseline"]),
-        ("--level 7", &["'7' is no level", "6.2"]),
+        ("--level 7", &["'7' is not a level", "6.2"]),
         ("--keyint 0", &["--keyint 0", "write 1"]),
         ("--tune film", &["film", "psnr"]),
         ("--filter blurr", &["--filter: ", "did you mean `blur`"]),

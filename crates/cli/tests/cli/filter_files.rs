@@ -25,7 +25,7 @@ fn a_file_is_replaced_unless_it_is_to_be_kept() {
     folder.file("out.y4m", "old");
     let line = format!("filter null -i {SCENE} -o out.y4m");
     let done = folder.line(&format!("{line} -n"));
-    done.failed(1, &["out.y4m", "exists and is kept"]);
+    done.failed(1, &["out.y4m", "already exists"]);
     assert_eq!(fs::read(folder.path("out.y4m")).unwrap(), b"old");
     folder.line(&format!("{line} -y")).succeeded();
     assert_eq!(frames(&folder.path("out.y4m")).len(), 10);
@@ -80,13 +80,13 @@ fn frames_are_read_from_a_time_on_and_so_many() {
     assert!(!folder.path("none.y4m").exists());
     folder
         .line(&format!("{line} --start 1:70"))
-        .failed(2, &["'1:70' is no time"]);
+        .failed(2, &["'1:70' is not a time"]);
     folder
         .line(&format!("{line} --frames 0"))
         .failed(2, &["--frames"]);
     folder
         .line(&format!("{line} --fps 0"))
-        .failed(2, &["'0' is no rate"]);
+        .failed(2, &["'0' is not a rate"]);
 }
 
 #[test]
@@ -331,9 +331,9 @@ fn numbered_pictures_are_a_stream() {
     assert!(String::from_utf8_lossy(&header[..60]).contains(" F12:1 "));
     // A `%` in a name is one, unless asked otherwise.
     let done = folder.line("filter null -i p-%03d.png -o no.y4m");
-    done.failed(1, &["p-%03d.png", "is no file", "--pictures 25"]);
+    done.failed(1, &["p-%03d.png", "is not a file", "--pictures 25"]);
     let done = folder.line("filter null -i all.y4m --pictures 12 -o no.y4m");
-    done.failed(1, &["all.y4m", "is no pattern"]);
+    done.failed(1, &["all.y4m", "is not a pattern"]);
     let done = folder.line("filter null -i q-%03d.png --pictures 12 -o no.y4m");
     done.failed(1, &["q-%03d.png", "there is no such picture"]);
     assert!(!folder.path("no.y4m").exists());
@@ -424,7 +424,7 @@ fn frames_become_numbered_pictures() {
     assert!(said.contains("p-%03d.png: 7 further pictures"), "{said}");
     folder
         .line(&format!("{line} p-%03d.png -n"))
-        .failed(1, &["p-001.png", "exists and is kept"]);
+        .failed(1, &["p-001.png", "already exists"]);
     let line = "filter flip=h --pictures 25 -i p-%03d.png -o ./p-%03d.png";
     folder
         .line(line)
@@ -650,7 +650,7 @@ fn what_cannot_be_read_is_said_with_a_way_to_read_it() {
     folder.file("in.yuv", [0; 64 * 48 * 3 / 2]);
     folder
         .line("filter null -i in.yuv -o no.y4m")
-        .failed(1, &["in.yuv: holds samples alone", "-f rawvideo -s"]);
+        .failed(1, &["in.yuv: holds only samples", "-f rawvideo -s"]);
 
     // One picture is one, in whatever file, and a name may have any character.
     make("testsrc2=s=16x16:r=5:d=0.2 file:a:b.mp4");

@@ -44,7 +44,7 @@ fn raw_outputs_have_the_video_and_the_sound_is_told_of() {
     let frame = 64 * 48 * 3 / 2;
     for (name, arguments) in [("out.yuv", ""), ("out.bin", " -- -f rawvideo")] {
         let done = folder.line(&format!("filter null -i in.mkv -o {name}{arguments}"));
-        let note = "note: in.mkv: sound left out, as .yuv holds samples alone\n";
+        let note = "note: in.mkv: sound left out, as .yuv holds only samples\n";
         assert_eq!(
             done.succeeded().stderr.matches(note).count(),
             1,
@@ -149,9 +149,9 @@ fn arguments_of_ffmpeg_name_no_other_file() {
     let input = folder.scene("in.y4m", "64x48:5");
     let before = fs::read(&input).unwrap();
     for (arguments, said) in [
-        ("-crf 30 in.y4m", "`in.y4m` is no option"),
-        ("other.mp4", "`other.mp4` is no option"),
-        ("-y other.mp4", "`other.mp4` is no option"),
+        ("-crf 30 in.y4m", "`in.y4m` is not an option"),
+        ("other.mp4", "`other.mp4` is not an option"),
+        ("-y other.mp4", "`other.mp4` is not an option"),
         ("-vf negate", "`-vf` is not for the output"),
         ("-crf", "`-crf` is an option without its value"),
     ] {

@@ -295,7 +295,7 @@ fn a_stream_that_the_output_cannot_hold_is_left_out_with_a_line() {
     );
 
     let done = folder.line("filter flip=h -i film.mkv -o out.y4m");
-    let note = "evener: note: film.mkv: sound, subtitles left out, as y4m holds frames alone\n";
+    let note = "evener: note: film.mkv: sound, subtitles dropped: y4m holds only video\n";
     assert!(done.succeeded().stderr.starts_with(note), "{}", done.stderr);
     let done = folder.line("filter flip=h -i film.mkv -o null:");
     assert!(

@@ -35,7 +35,7 @@ pub enum ConfigError {
         given: String,
     },
     /// Text that is no number of bits.
-    #[error("'{given}' is no number of bits with a unit; write as 2500k or 2.5M")]
+    #[error("'{given}' is not a number of bits with a unit; write as 2500k or 2.5M")]
     NoBits {
         /// The text.
         given: String,
@@ -67,7 +67,7 @@ pub enum ConfigError {
     #[error("--keyint 0: a stream begins with a key frame; write 1 for key frames alone")]
     Keyint,
     /// A level that does not exist.
-    #[error("'{given}' is no level; the levels are {known}")]
+    #[error("'{given}' is not a level; the levels are {known}")]
     NoLevel {
         /// The text.
         given: String,

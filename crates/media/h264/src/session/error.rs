@@ -105,7 +105,7 @@ fn to_fit(cause: &SyntaxError) -> String {
             limit: Limit::Pictures,
             ..
         } => "give it fewer frames a second",
-        _ => "make it smaller, as with --filter resize=1280:720",
+        _ => "make the picture smaller (--filter resize=W:H)",
     };
     match cause {
         SyntaxError::Level {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(
             says(Limit::Picture, Some("4")),
             "in.y4m: level 3.1 allows pictures of 3600 macroblocks (16x16 samples), and these have 8160; name --level 4 or \
-             none, or make it smaller, as with --filter resize=1280:720"
+             none, or make the picture smaller (--filter resize=W:H)"
         );
         assert!(says(Limit::BitRate, None).ends_with("not 8160; lower --maxrate"));
         assert!(says(Limit::Buffer, Some("4")).ends_with("or none, or lower --bufsize"));

@@ -87,7 +87,7 @@ impl Planned {
             () if in_place => planned(Kind::ByteStream, true),
             () if is_of(&CONTAINERS) => planned(Kind::Container, false),
             () => unfit(
-                "has no extension that H.264 is written to; use .mp4, .mkv, .264 or another, or - for a pipe",
+                "H.264 cannot be written to this kind of file; use .mp4, .mkv, .264 or another, or - for a pipe",
             ),
         }
     }

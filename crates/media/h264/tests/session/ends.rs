@@ -41,8 +41,8 @@ fn run(input: &str, output: &Path, options: Options<'_>) -> Result<Outcome, Erro
 fn names_that_cannot_be_are_refused_before_anything_is_read() {
     let folder = Folder::new();
     for (name, words) in [
-        ("out.webm", "no extension that H.264 is written to"),
-        ("out", "no extension that H.264 is written to"),
+        ("out.webm", "H.264 cannot be written to"),
+        ("out", "H.264 cannot be written to"),
         ("", "is a directory"),
     ] {
         let error = encode("not-there.y4m", &folder.path(name)).unwrap_err();

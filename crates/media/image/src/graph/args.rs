@@ -151,16 +151,16 @@ pub enum Problem {
         degrees: String,
     },
     #[error(
-        "`{value}` is no share of both sides, more than 0 and at most 1; for a width write `w={value}`"
+        "`{value}` must be a fraction of both sides, more than 0 and at most 1; for a width write `w={value}`"
     )]
     NoShare { value: String },
     #[error(
-        "`{value}` is no colour; `{name}` is black, white, red, …, #RRGGBB, or a grey from 0 to 1"
+        "`{value}` is not a colour; `{name}` is black, white, red, …, #RRGGBB, or a grey from 0 to 1"
     )]
     NotAColour { name: &'static str, value: String },
     #[error("`{name}` cannot be read: {reason}")]
     NoPicture { name: &'static str, reason: String },
-    #[error("`{value}` is no value of `{name}`; {hint}")]
+    #[error("`{value}` is not a value of `{name}`; {hint}")]
     NotAChoice {
         name: &'static str,
         value: String,

@@ -240,7 +240,7 @@ impl<'a> Parser<'a> {
         let (number, rest) = self.rest.split_at(end);
         let value = number
             .parse()
-            .map_err(|_| Wrong(format!("`{number}` is no number")))?;
+            .map_err(|_| Wrong(format!("`{number}` is not a number")))?;
         self.rest = rest.trim_start();
         self.steps.push(Step::Number(value));
         Ok(())

@@ -149,8 +149,11 @@ fn branches(at: Span<'_>) -> GraphError {
 fn unknown(name: Span<'_>) -> GraphError {
     let names =
         || filters::all().flat_map(|e| [e.name].into_iter().chain(e.aliases.iter().copied()));
+    let words: Vec<&str> = name.text().split_whitespace().collect();
+    let several = words.len() > 1 && words.iter().all(|word| entry(word).is_some());
     let elsewhere = ffmpeg::ELSEWHERE.iter().find(|(n, _)| *n == name.text());
     let hint = match (elsewhere, nearest(name.text(), names())) {
+        _ if several => format!("join filters with a comma: `{}`", words.join(",")),
         (Some((_, advice)), _) => (*advice).to_owned(),
         (None, Some(near)) => format!("did you mean `{near}`?"),
         (None, None) => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),

@@ -192,6 +192,11 @@ fn unknown_filters_get_the_nearest_name() {
             .to_string()
             .ends_with("did you mean `discrete`?")
     );
+    assert!(
+        refused("blur sobel")
+            .to_string()
+            .ends_with("join filters with a comma: `blur,sobel`")
+    );
     assert!(refused("boxblur=2").to_string().ends_with("use `gaussian`"));
     assert!(!refused("fade=in").to_string().contains("pad"));
     assert!(!refused("pdf").to_string().contains("did you mean"));
@@ -332,7 +337,7 @@ fn values_that_are_impossible() {
         assert!(known, "{text}: {what}");
     }
     for (text, says) in [
-        ("pad=color=rde", "`rde` is no colour"),
+        ("pad=color=rde", "`rde` is not a colour"),
         ("unsharp=4", "an odd number from 3 to 23"),
         ("crop=iw/2:iq:0:0", "there is no `iq`; there are: iw, ih"),
         ("resize=(iw:3", "a `)` is missing"),
@@ -354,7 +359,7 @@ fn values_that_are_impossible() {
         assert_eq!(
             refused(&format!("crop={value}")).to_string(),
             format!(
-                "crop, column 6: `{value}` is no share of both sides, more than 0 and at most 1; \
+                "crop, column 6: `{value}` must be a fraction of both sides, more than 0 and at most 1; \
                  for a width write `w={value}`"
             )
         );
@@ -375,7 +380,7 @@ fn values_that_are_no_choice() {
     let line = refused("threshold=keep=abov").to_string();
     assert_eq!(
         line,
-        "threshold, column 16: `abov` is no value of `keep`; did you mean `above`?"
+        "threshold, column 16: `abov` is not a value of `keep`; did you mean `above`?"
     );
     assert!(
         refused("flip=sideways")

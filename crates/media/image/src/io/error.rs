@@ -124,7 +124,7 @@ pub enum Error {
         name: String,
     },
     /// The input ends before the first frame that was asked for.
-    #[error("{name}: has no frame at {start} s or later{}; begin earlier", ends(*seconds))]
+    #[error("{name}: has no frame at {start} s or later{}; use an earlier time", ends(*seconds))]
     StartsLate {
         /// The input.
         name: String,

@@ -177,7 +177,7 @@ pub fn open_input(text: impl AsRef<OsStr>) -> Result<Input, Error> {
         ));
     }
     if Numbered::of(Path::new(text)).is_some() && !Path::new(text).exists() {
-        let reason = "is no file; for numbered pictures name their rate too, as `--pictures 25`";
+        let reason = "is not a file; for numbered pictures name their rate too, as `--pictures 25`";
         return Err(FileError::Unfit { name, reason }.into());
     }
     let input = InputFile::open(Path::new(text))?;
@@ -210,13 +210,26 @@ pub fn without_prefix(text: &OsStr) -> OsString {
 /// Extensions of files that hold samples alone.
 const RAW: [&str; 7] = ["yuv", "rgb", "raw", "i420", "nv12", "cif", "qcif"];
 
+/// What FFmpeg says of what it does not know.
+const NO_VIDEO: &str = "Invalid data found when processing input";
+
 /// A file that is no y4m.
 fn open_file(text: &OsStr, input: InputFile) -> Result<Input, Error> {
     let (source, watch) = (input.source_file(), input.watch());
     let decoder = match Decoder::open(&Tools::default(), text) {
         Err(Error::Ffmpeg { .. } | Error::File(FileError::Unfit { .. })) if is_raw(text) => {
-            let reason = "holds samples alone, whose size only you know; pipe it in by: \
+            let reason = "holds only samples, whose size only you know; pipe it in by: \
                           ffmpeg -f rawvideo -s WIDTHxHEIGHT -pix_fmt yuv420p -i FILE -f yuv4mpegpipe -strict -1 -";
+            let name = input.name;
+            return Err(FileError::Unfit { name, reason }.into());
+        }
+        Err(Error::Ffmpeg { said, .. }) if said.contains(NO_VIDEO) => {
+            let reason = match begins_like_mp4(&input.file) {
+                true => {
+                    "its index (moov) is missing, so it was cut off, or it is damaged; fetch or make it again"
+                }
+                false => "is not a video that FFmpeg can read, or is damaged",
+            };
             let name = input.name;
             return Err(FileError::Unfit { name, reason }.into());
         }
@@ -234,14 +247,17 @@ fn open_pipe(input: InputFile) -> Result<Input, Error> {
     let (source, name) = (input.source_file(), input.name.clone());
     match Decoder::of_pipe(&Tools::default(), input.name, input.file) {
         Ok(decoder) => Ok(Input::Ffmpeg(Box::new(decoder), source, None)),
-        Err(Error::Ffmpeg { .. }) if first.get(4..8) == Some(b"ftyp") => {
-            let reason = "ffmpeg cannot read this mp4 or mov from a pipe, probably because its index is at the end; \
+        Err(Error::Ffmpeg { .. }) if first.get(4..8) == Some(FTYP) => {
+            let reason = "ffmpeg cannot read this mp4 or mov from a pipe, probably because its index (moov) is at the end; \
                           name the file, or put the index first by: ffmpeg -i FILE -c copy -movflags +faststart OTHER";
             Err(FileError::Unfit { name, reason }.into())
         }
         Err(error) => Err(error),
     }
 }
+
+/// The kind of the box that an MP4 begins with, behind its length.
+const FTYP: &[u8] = b"ftyp";
 
 /// How y4m begins.
 const MAGIC: &[u8] = b"YUV4MPEG2 ";
@@ -261,7 +277,7 @@ pub fn open_pictures(pattern: impl AsRef<OsStr>, rate: Ratio) -> Result<Input, E
     };
     let numbered = Numbered::of(Path::new(pattern)).filter(|_| !is_address(pattern));
     let Some(numbered) = numbered else {
-        return unfit("is no pattern of numbered pictures; write it as frames-%05d.png");
+        return unfit("is not a pattern of numbered pictures; write it as frames-%05d.png");
     };
     if Path::new(pattern).exists() {
         return unfit("is the name of a file; a pattern of numbered pictures must not be");
@@ -285,6 +301,11 @@ fn is_raw(text: &OsStr) -> bool {
 fn has_y4m_name(path: &Path) -> bool {
     path.extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("y4m"))
+}
+
+fn begins_like_mp4(file: &File) -> bool {
+    let mut kind = [0; FTYP.len()];
+    file.read_exact_at(&mut kind, 4).is_ok() && kind == FTYP
 }
 
 fn begins_like_y4m(file: &File) -> bool {
@@ -340,7 +361,7 @@ impl Output {
                 let colour = origin.unusual_colour(height);
                 let (others, mut lost) = (origin.other_streams(), Vec::new());
                 if !others.is_empty() {
-                    lost.push(format!("{others} left out, as y4m holds frames alone"));
+                    lost.push(format!("{others} dropped: y4m holds only video"));
                 }
                 if !colour.is_empty() {
                     lost.push(format!("colour tags ({colour}) are not kept in y4m"));
@@ -480,7 +501,7 @@ impl Planned {
         };
         let old = old.strip_prefix("./").unwrap_or(old);
         let name = one_line(&old.to_string_lossy());
-        let reason = "exists and is kept; name another file, or allow that it is replaced";
+        let reason = "already exists; name another file, or leave out -n to replace it";
         Err(FileError::Unfit { name, reason }.into())
     }
 

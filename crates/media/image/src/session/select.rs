@@ -40,7 +40,7 @@ impl Selection {
 /// # Errors
 /// It is no time.
 pub fn seconds(text: &str) -> Result<f64, String> {
-    let wrong = || format!("'{text}' is no time; give seconds, or as 1:30 or 0:01:30.5");
+    let wrong = || format!("'{text}' is not a time; give seconds, or as 1:30 or 0:01:30.5");
     let parts: Vec<&str> = text.split(':').collect();
     let plain = |part: &&str| part.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     if parts.len() > 3 || !parts.iter().all(plain) {
@@ -62,7 +62,8 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// It is no rate.
 pub fn rate(text: &str) -> Result<Ratio, String> {
-    let wrong = || format!("'{text}' is no rate; give frames a second, as 25, 29.97 or 30000/1001");
+    let wrong =
+        || format!("'{text}' is not a rate; give frames a second, as 25, 29.97 or 30000/1001");
     let whole = |text: &str| text.parse::<u32>().ok().filter(|&n| n > 0);
     if let Some((num, den)) = text.split_once('/') {
         let (num, den) = (whole(num).ok_or_else(wrong)?, whole(den).ok_or_else(wrong)?);

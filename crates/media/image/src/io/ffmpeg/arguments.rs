@@ -110,7 +110,7 @@ pub(crate) fn check(arguments: &[OsString]) -> Result<(), Error> {
         };
         let Some(option) = text.strip_prefix('-').filter(|option| !option.is_empty()) else {
             return refuse(
-                "is no option and no value of one, so ffmpeg would write a file of that name; leave it out",
+                "is neither an option nor the value of one, so ffmpeg would write a file of that name; leave it out",
             );
         };
         // The value of `-/NAME` is in a file.
@@ -171,7 +171,9 @@ mod tests {
             ("-", "-"),
         ] {
             let said = refused(arguments).unwrap();
-            let begin = format!("arguments of ffmpeg: `{output}` is no option and no value of one");
+            let begin = format!(
+                "arguments of ffmpeg: `{output}` is neither an option nor the value of one"
+            );
             assert!(said.starts_with(&begin), "{arguments}: {said}");
         }
         let said = refused("-crf").unwrap();

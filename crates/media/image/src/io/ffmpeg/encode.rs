@@ -423,7 +423,7 @@ impl OutputOptions<'_> {
         if !self.kind.holds_others() && !origin.streams.is_empty() {
             let holds = match self.kind.is_picture() {
                 true => "a picture holds none".to_owned(),
-                false => format!(".{} holds samples alone", self.extension),
+                false => format!(".{} holds only samples", self.extension),
             };
             self.lost
                 .push(format!("{} left out, as {holds}", origin.other_streams()));
