@@ -4,6 +4,7 @@ use std::env;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
+use evener_files::one_line;
 
 use crate::Cli;
 use crate::failure::Failure;
@@ -81,6 +82,8 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
     let hint = hint.or_else(|| one_dash(&given));
+    let hint = hint.or_else(|| meant(&given));
+    let hint = hint.or_else(|| files(&args, at));
     let hint = hint.or_else(|| of_similar(args.first()?, &given));
     // The value of an unknown flag may be secret.
     let flag = given
@@ -143,6 +146,59 @@ fn one_dash(given: &str) -> Option<String> {
     let mut args = called(&all).get_arguments();
     let is_long = name.len() > 1 && args.any(|arg| arg.get_long() == Some(name));
     is_long.then(|| format!("-{name} is short options; the long one is --{name}"))
+}
+
+/// What people know from other programs, the option that the command must have for the hint, and the hint.
+const MEANT: [(&str, &str, &str); 3] = [
+    ("--threads", "workers", "did you mean --workers?"),
+    ("-vf", "filter", "did you mean --filter?"),
+    (
+        "--frames",
+        "filter",
+        "filter first: evener filter null --frames N -i IN -o - | evener encode -i - ...",
+    ),
+];
+
+/// What fits an option of another program, or one that is misspelt.
+fn meant(given: &str) -> Option<String> {
+    let name = given.split('=').next()?;
+    let all = Cli::command();
+    let command = called(&all);
+    let has = |long: &str| {
+        command
+            .get_arguments()
+            .any(|it| it.get_long() == Some(long))
+    };
+    let is = |typed: &str| {
+        let similar = name.starts_with("--") && strsim::levenshtein(name, typed) <= 2;
+        name == typed || similar
+    };
+    let mut rows = MEANT.iter();
+    let (_, _, hint) = rows.find(|(typed, long, _)| is(typed) && has(long))?;
+    Some((*hint).to_owned())
+}
+
+/// How to name files, if the argument at `at` is one that a command would have by -i and -o.
+fn files(args: &[String], at: usize) -> Option<String> {
+    let all = Cli::command();
+    let command = called(&all);
+    let has = |long: &&str| {
+        command
+            .get_arguments()
+            .any(|it| it.get_long() == Some(*long))
+    };
+    let named = args
+        .iter()
+        .any(|arg| arg.starts_with("-i") || arg.starts_with("--input"));
+    if named || !["input", "output"].iter().all(has) || args[at].starts_with('-') {
+        return None;
+    }
+    let output = args.get(at + 1).filter(|next| !next.starts_with('-'));
+    let output = output.map_or("OUT", String::as_str);
+    Some(one_line(&format!(
+        "files are named by options: -i {} -o {output}",
+        args[at]
+    )))
 }
 
 /// The same of the command line, for one that could not be run.

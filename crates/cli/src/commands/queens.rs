@@ -143,7 +143,11 @@ pub fn run(args: &Args) -> Ended {
         report,
     };
     let line = match outcome.total {
-        Some(_) => summary::counted_board(args.n, resumed, report),
+        Some(_) => {
+            // A board without starts is done before any run.
+            let before = if outcome.resumed > 0 { resumed } else { 0.0 };
+            summary::counted_board(args.n, before, report)
+        }
         None => {
             let flags = if args.fundamental {
                 " --fundamental"

@@ -404,6 +404,9 @@ fn every_subcommand_explains_each_flag() {
             );
         }
         assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+        let usage = text.lines().skip_while(|l| !l.starts_with("Usage:"));
+        let mut usage = usage.take_while(|l| !l.is_empty());
+        assert!(usage.all(|l| l.chars().count() <= 80), "{text}");
         assert_eq!(done.stderr, "");
     }
 }

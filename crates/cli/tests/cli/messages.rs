@@ -62,6 +62,7 @@ fn commands() -> Vec<(String, &'static str)> {
         own("image unpack disk.zst -", "3 MiB"),
         own("image verify disk.zst", "disk.zst: 3 MiB checked"),
         own("queens 8", "N = 8: counted"),
+        own("queens 3", "N = 3: counted\n"),
     ]
 }
 
@@ -420,13 +421,19 @@ fn no_hint_is_one_that_cannot_work() {
         ),
         (
             "filter blur --threads 2 -i a -o b",
-            "'--threads' found; see --help",
+            "did you mean --workers?",
         ),
         (
             "filter blur --worker 2 -i a -o b",
             "similar argument exists: '--workers'",
         ),
         ("encrypt --password a ten", "'--passphrase"),
+        ("queens 8 --thraeds 2", "did you mean --workers?"),
+        ("encode -i a -o b -vf blur", "did you mean --filter?"),
+        ("encode -i a -o b --frames 9", "evener filter null --frames"),
+        ("encode a.mp4 b.mp4", "-i a.mp4 -o b.mp4"),
+        ("filter blur a.mp4", "-i a.mp4 -o OUT"),
+        ("encrypt -k key ten ten -o out", "add a slash: -o out/"),
         (
             "image unpack disk.zst -f",
             "unexpected argument '-f' found; see --help",
