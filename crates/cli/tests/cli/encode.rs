@@ -182,7 +182,7 @@ fn outputs_that_cannot_be_are_one_line() {
     fs::create_dir(folder.path("dir.mp4")).unwrap();
     for (output, parts) in [
         ("out.webm", &["out.webm", "use .mp4"][..]),
-        ("out", &["no extension", "use .mp4"]),
+        ("out", &["cannot be written", "use .mp4"]),
         ("dir.mp4", &["dir.mp4", "directory"]),
         (
             "none/out.264",
@@ -239,7 +239,7 @@ fn a_level_that_is_too_low_is_told_with_what_to_do() {
         (
             "--filter resize=18000:64",
             &[
-                "level 6.2 allows pictures 1055 macroblocks (16 samples) wide, and these have 1125; make it smaller",
+                "level 6.2 allows pictures 1055 macroblocks (16 samples) wide, and these have 1125; make the picture smaller",
             ],
         ),
     ] {

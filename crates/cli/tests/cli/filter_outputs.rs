@@ -149,9 +149,9 @@ fn arguments_of_ffmpeg_name_no_other_file() {
     let input = folder.scene("in.y4m", "64x48:5");
     let before = fs::read(&input).unwrap();
     for (arguments, said) in [
-        ("-crf 30 in.y4m", "`in.y4m` is not an option"),
-        ("other.mp4", "`other.mp4` is not an option"),
-        ("-y other.mp4", "`other.mp4` is not an option"),
+        ("-crf 30 in.y4m", "`in.y4m` is neither an option"),
+        ("other.mp4", "`other.mp4` is neither an option"),
+        ("-y other.mp4", "`other.mp4` is neither an option"),
         ("-vf negate", "`-vf` is not for the output"),
         ("-crf", "`-crf` is an option without its value"),
     ] {

@@ -138,11 +138,19 @@ fn what_cannot_be_is_refused_in_a_line() {
         ),
         ("queens 8 --checkpoint folder", 1, "directory"),
         ("queens 8 --checkpoint none/c", 1, "none"),
-        ("queens 8 --checkpoint /dev/null", 1, "no regular file"),
+        ("queens 8 --checkpoint /dev/null", 1, "not a regular file"),
     ] {
         folder.line(line).failed(status, &[says]);
     }
     assert_eq!(folder.names(), ["folder"]);
+}
+
+#[test]
+fn a_board_without_starts_was_not_counted_before() {
+    for n in [2, 3] {
+        let done = Folder::new().line(&format!("queens {n}"));
+        assert_eq!(done.succeeded().stderr, format!("N = {n}: counted\n"));
+    }
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn two_engines_over_a_wire() {
     cancel.cancel();
     for engine in [a, b] {
         let line = engine.join().unwrap();
-        assert!(line.starts_with("1 connections, "), "{line}");
+        assert!(line.starts_with("1 connection, "), "{line}");
     }
     client.set_read_timeout(Some(Duration::from_secs(60)));
     let error = client.read(&mut [0]).unwrap_err();

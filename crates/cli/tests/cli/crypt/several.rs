@@ -120,7 +120,7 @@ fn names_that_cannot_be_are_refused_before_anything_is_written() {
     for (line, parts) in [
         (
             "encrypt -k key x/a plain.txt -o no",
-            &["plain.txt: a second input", "-o DIR/"][..],
+            &["plain.txt: a second input", "add a slash: -o no/"][..],
         ),
         (
             "encrypt -k key x/a plain.txt",

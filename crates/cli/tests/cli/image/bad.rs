@@ -76,7 +76,7 @@ fn files_that_cannot_be() {
     assert!(content(&folder, "disk.img") == image());
     let done = piped(&folder, "image pack - out --format qcow2", &cut);
     done.failed(2, &["--format qcow2", "pipe"]);
-    piped(&folder, "image unpack - out", &cut).failed(1, &["standard input", "no file"]);
+    piped(&folder, "image unpack - out", &cut).failed(1, &["standard input", "is not a file"]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn what_lies_behind_the_end_of_gzip_is_said() {
         folder.file("more.gz", [&whole[..], more].concat());
         folder
             .line("image pack more.gz out")
-            .failed(1, &["more.gz: ", "whole", "behind its end"]);
+            .failed(1, &["more.gz: ", "whole", "follows its end"]);
         assert!(!folder.path("out").exists());
     }
     // A tape has zeros there.

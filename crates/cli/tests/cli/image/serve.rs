@@ -136,7 +136,7 @@ fn what_cannot_be_served_is_said_in_a_line() {
         ),
         (
             "disk.img --nbd unix:disk.img".to_owned(),
-            &["unix:disk.img", "no socket"],
+            &["unix:disk.img", "not a socket"],
         ),
         (
             "disk.img --nbd unix:no/folder".to_owned(),

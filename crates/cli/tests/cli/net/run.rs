@@ -182,7 +182,7 @@ fn two_stacks_talk_over_a_wire_until_they_are_told_to_end() {
         assert!(text.contains("10.0.0.2:7: Established"), "{text}");
         send(&children[0], signal);
         assert_eq!(status_of(children[0].wait().unwrap()), status);
-        assert!(a_rest().contains("1 connections, "));
+        assert!(a_rest().contains("1 connection, "));
         // A wire without its other end is none.
         assert_eq!(status_of(children[1].wait().unwrap()), Some(1));
         assert!(b_rest().contains("wire:w: "));

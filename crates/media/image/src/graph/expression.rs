@@ -308,7 +308,7 @@ mod tests {
             ("ow", "no `ow`; there are: iw, ih"),
             ("trunc 3", "`(` is missing"),
             ("2x", "`x` cannot"),
-            (".", "no number"),
+            (".", "not a number"),
             ("1..2", "`.` cannot"),
             ("é", "`é` stands"),
         ] {

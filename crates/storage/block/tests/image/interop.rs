@@ -105,7 +105,7 @@ fn what_is_not_read_of_qcow2_is_refused_in_one_line() {
     for (line, said) in [
         ("-f qcow2 -o data_file=other image 1M", "another file"),
         ("-f qcow2 -b base -F qed -u image 1M", "the format qed"),
-        ("-f qcow2 -b nbd://host/x -F raw -u image 1M", "no path"),
+        ("-f qcow2 -b nbd://host/x -F raw -u image 1M", "not a path"),
     ] {
         run(&folder, &format!("qemu-img create -q {line}"));
         let error = Image::open(&folder.path("image")).unwrap_err().to_string();

@@ -90,8 +90,10 @@ fn kind(error: &Error, armored: bool) -> &'static str {
         },
         Error::Refused { .. } | Error::Size { .. } => "payload failure",
         // The beginning tells what a file is, so one that begins otherwise is no age file.
-        Error::NotAge { .. } | Error::Passphrase { .. } if armored => "armor failure",
-        Error::NotAge { .. } | Error::Passphrase { .. } => "header failure",
+        Error::NotAge { .. } | Error::Foreign { .. } | Error::Passphrase { .. } => match armored {
+            true => "armor failure",
+            false => "header failure",
+        },
         other => panic!("{other:?}"),
     }
 }

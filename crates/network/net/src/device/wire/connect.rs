@@ -199,7 +199,7 @@ mod tests {
         std::os::unix::fs::symlink(&file, &link).expect("a link");
         for path in [&file, &link] {
             let error = meet(path, &Context::default()).err().expect("an error");
-            assert!(error.to_string().contains("no socket"), "{error}");
+            assert!(error.to_string().contains("not a socket"), "{error}");
         }
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&file).expect("the file"), "data");
