@@ -139,7 +139,9 @@ fn a_server_at_all_addresses_serves_those_of_the_kernel_too() {
                 command.env("EVENER_SHIM_LISTEN", "1");
                 let _server = Running::new(command);
                 let addresses = [INSIDE, "10.1.0.1", "127.0.0.1"];
+                // It listens in the kernel first, and then in the stack.
                 wait_for(&format!("127.0.0.1:{port}"));
+                wait_for(&format!("{INSIDE}:{port}"));
                 for round in 0..12 {
                     let address = addresses[round % addresses.len()];
                     let mut stream = TcpStream::connect((address, port)).expect("a connection");
