@@ -15,8 +15,7 @@ use crate::failure::{DONE, Ended, Failure};
 #[derive(clap::Args)]
 #[command(after_help = "\
 Measurements over TUN create an interface, evbench, with the address 10.1.0.1;
-run them in a network namespace. The bare loop uses the same device. Measuring
-a program under evener net exec needs libevener_shim.so beside evener.
+run them in a network namespace. The bare loop uses the same device.
 
 Examples:
   unshare --user --map-root-user --net evener bench net
