@@ -74,7 +74,7 @@ fn opened(file: &[u8], structure: &'static Structure, grain: usize) -> (Vec<u8>,
             };
             if let Err(message) = service.run(&part, &input, &output, &mut ()) {
                 assert!(!message.contains('\n'), "{message}");
-                assert!(service.first_failure().get().is_some(), "{message}");
+                assert!(service.first_error().take().is_some(), "{message}");
                 return (text, false);
             }
         }
