@@ -164,33 +164,31 @@ fn meant(given: &str) -> Option<String> {
     let name = given.split('=').next()?;
     let all = Cli::command();
     let command = called(&all);
-    let has = |long: &str| {
-        command
-            .get_arguments()
-            .any(|it| it.get_long() == Some(long))
-    };
     let is = |typed: &str| {
         let similar = name.starts_with("--") && strsim::levenshtein(name, typed) <= 2;
         name == typed || similar
     };
     let mut rows = MEANT.iter();
-    let (_, _, hint) = rows.find(|(typed, long, _)| is(typed) && has(long))?;
+    let (_, _, hint) = rows.find(|(typed, long, _)| is(typed) && has_option(command, long))?;
     Some((*hint).to_owned())
+}
+
+fn has_option(command: &Command, long: &str) -> bool {
+    let mut arguments = command.get_arguments();
+    arguments.any(|it| it.get_long() == Some(long))
 }
 
 /// How to name files, if the argument at `at` is one that a command would have by -i and -o.
 fn files(args: &[String], at: usize) -> Option<String> {
     let all = Cli::command();
     let command = called(&all);
-    let has = |long: &&str| {
-        command
-            .get_arguments()
-            .any(|it| it.get_long() == Some(*long))
-    };
+    let takes_files = ["input", "output"]
+        .iter()
+        .all(|long| has_option(command, long));
     let named = args
         .iter()
         .any(|arg| arg.starts_with("-i") || arg.starts_with("--input"));
-    if named || !["input", "output"].iter().all(has) || args[at].starts_with('-') {
+    if named || !takes_files || args[at].starts_with('-') {
         return None;
     }
     let output = args.get(at + 1).filter(|next| !next.starts_with('-'));

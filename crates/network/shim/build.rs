@@ -1,4 +1,4 @@
-//! The library is a part of the command, so it carries no symbols that nobody looks up.
+//! The command embeds this library, so the linker strips its symbols.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -13,9 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::lock;
 use rustix::fs::OFlags;
 
+use crate::lock;
 use crate::lock::{is_at_path, try_lock};
 
 /// The number of runs that can write one output at once.

@@ -246,6 +246,7 @@ impl<S: Service> fmt::Debug for Open<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Open")
             .field("service", &self.service.0.key())
+            .field("under_way", &self.under_way())
             .finish_non_exhaustive()
     }
 }

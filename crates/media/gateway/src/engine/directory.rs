@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::engine::handle::Handle;
 use evener_files::lock;
+
+use crate::engine::handle::Handle;
 
 /// Sources by what clients ask for, and the engines that have them.
 #[derive(Debug, Default)]

@@ -7,9 +7,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use evener_files::lock;
+
 use super::header::{Layout, PAGE};
 use super::storage::Storage;
-use evener_files::lock;
 
 /// Granules of a page.
 const PER_PAGE: u64 = 8 * PAGE;

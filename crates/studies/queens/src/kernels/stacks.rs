@@ -52,10 +52,12 @@ impl<const W: usize> Stacks<'_, W> {
     const STRIDE: usize = 2 * Self::BATCH + WIDEST;
 
     /// Where the first word of board number `board` of a row lies.
+    #[inline(always)]
     fn place(&self, row: usize, board: usize) -> usize {
         row * W * Self::STRIDE + board
     }
 
+    #[inline(always)]
     fn push(&mut self, row: usize, board: [u32; W]) {
         let at = self.place(row, self.height[row]);
         for (i, word) in board.into_iter().enumerate() {
@@ -65,6 +67,7 @@ impl<const W: usize> Stacks<'_, W> {
     }
 
     /// Fills the space above the boards of a row with empty lanes, as many as the widest register has.
+    #[inline(always)]
     fn pad(&mut self, row: usize) {
         let at = self.place(row, self.height[row]);
         for word in 0..W {
