@@ -1,13 +1,12 @@
 //! Access units as a fragmented MP4 file (ISO/IEC 14496-12, clause 8.8): a fragment a unit.
 
-mod boxes;
 mod sample;
 
 use bytes::Bytes;
+use evener_mp4::Boxes;
 
 use crate::media::{Chunk, Class, Part};
 use crate::payload::{AccessUnit, Codec};
-use boxes::Boxes;
 use sample::Description;
 
 /// Why a track cannot be in a file.
@@ -61,14 +60,11 @@ impl Fragments {
     /// What the file begins with, for each client.
     pub fn beginning(&self) -> Bytes {
         let mut boxes = Boxes::default();
-        boxes.with(b"ftyp", |ftyp| {
-            ftyp.bytes(b"iso5").u32(0x200).bytes(b"iso5iso6mp41");
-        });
+        boxes.file_type(b"iso5", b"iso5iso6mp41");
         boxes.with(b"moov", |moov| {
             moov.full(b"mvhd", 0, 0, |header| {
                 header.zeros(8).u32(1000).u32(0);
-                header.u32(0x1_0000).u16(0x100).zeros(10).identity();
-                header.zeros(24).u32(self.tracks.len() as u32 + 1);
+                header.presentation(self.tracks.len() as u32 + 1);
             });
             for (number, track) in (1..).zip(&self.tracks) {
                 moov.with(b"trak", |trak| track.write(trak, number));
@@ -81,7 +77,7 @@ impl Fragments {
                 }
             });
         });
-        boxes.0.into()
+        boxes.into_bytes().into()
     }
 
     /// The fragment of one unit; `None` if there is no such track.
@@ -92,7 +88,7 @@ impl Fragments {
         let size: usize = unit.units.iter().map(|nal| prefix + nal.len()).sum();
         let (time, duration) = track.place(unit);
         self.sequence = self.sequence.wrapping_add(1);
-        let mut boxes = Boxes(Vec::with_capacity(size + 128));
+        let mut boxes = Boxes::with_capacity(size + 128);
         boxes.with(b"moof", |moof| {
             moof.full(b"mfhd", 0, 0, |header| {
                 header.u32(self.sequence);
@@ -107,7 +103,7 @@ impl Fragments {
                 });
                 // One sample with its place, duration, size, flags and how much later it is shown.
                 traf.full(b"trun", 1, 0xf01, |run| {
-                    let data_at = run.0.len() + 24 + 8;
+                    let data_at = run.position() + 24 + 8;
                     run.u32(1).u32(data_at as u32);
                     run.u32(duration).u32(size as u32).u32(flags(unit.class));
                     run.u32((unit.pts - unit.dts) as i32 as u32);
@@ -122,7 +118,7 @@ impl Fragments {
                 data.bytes(nal);
             }
         });
-        let bytes = Bytes::from(boxes.0);
+        let bytes = Bytes::from(boxes.into_bytes());
         let parts = vec![Part {
             len: bytes.len() as u32,
             class: unit.class,
@@ -188,36 +184,22 @@ impl Track {
         });
         trak.with(b"mdia", |media| {
             media.full(b"mdhd", 0, 0, |header| {
-                // The duration is not known; the language is undetermined.
-                header
-                    .zeros(8)
-                    .u32(self.description.timescale)
-                    .u32(0)
-                    .u16(0x55c4)
-                    .u16(0);
+                // The duration is not known.
+                header.zeros(8).u32(self.description.timescale).u32(0);
+                header.undetermined_language();
             });
-            media.full(b"hdlr", 0, 0, |handler| {
-                let (kind, name) = match size {
-                    Some(_) => (b"vide", &b"Video\0"[..]),
-                    None => (b"soun", &b"Sound\0"[..]),
-                };
-                handler.u32(0).bytes(kind).zeros(12).bytes(name);
-            });
+            match size {
+                Some(_) => media.handler(b"vide", b"Video\0"),
+                None => media.handler(b"soun", b"Sound\0"),
+            }
             media.with(b"minf", |info| {
                 match size {
-                    Some(_) => info.full(b"vmhd", 0, 1, |header| {
-                        header.zeros(8);
-                    }),
+                    Some(_) => info.video_header(),
                     None => info.full(b"smhd", 0, 0, |header| {
                         header.zeros(4);
                     }),
                 }
-                info.with(b"dinf", |places| {
-                    places.full(b"dref", 0, 0, |list| {
-                        // The data are in this file.
-                        list.u32(1).full(b"url ", 0, 1, |_| {});
-                    });
-                });
+                info.data_information();
                 info.with(b"stbl", |table| {
                     table.full(b"stsd", 0, 0, |entries| {
                         entries.u32(1);

@@ -1,9 +1,9 @@
 //! How the samples of a track are coded: sample entries (ISO/IEC 14496-12, clause 8.5.2).
 
 use bytes::Bytes;
+use evener_mp4::{Boxes, SampleFormat};
 
 use super::Unsupported;
-use super::boxes::Boxes;
 use crate::payload::{AudioConfig, Codec};
 use crate::video::{h264, h265};
 
@@ -80,7 +80,7 @@ impl Description {
         match &self.entry {
             // With these names, parameter sets are in the samples as well, and may change.
             Entry::H264(sequence, sets) => self.video(boxes, b"avc3", |entry| {
-                entry.with(b"avcC", |record| avc_configuration(record, sequence, sets));
+                avc_configuration(entry, sequence, sets);
             }),
             Entry::H265(sequence, sets) => self.video(boxes, b"hev1", |entry| {
                 entry.with(b"hvcC", |record| hevc_configuration(record, sequence, sets));
@@ -99,14 +99,7 @@ impl Description {
     }
 
     fn video(&self, boxes: &mut Boxes, name: &[u8; 4], more: impl FnOnce(&mut Boxes)) {
-        let (width, height) = self.size().unwrap_or_default();
-        boxes.with(name, |entry| {
-            entry.zeros(6).u16(1).zeros(16).u16(width).u16(height);
-            // 72 dots an inch; one frame a sample; no name; 24 bits.
-            entry.u32(72 << 16).u32(72 << 16).u32(0).u16(1).zeros(32);
-            entry.u16(24).u16(0xffff);
-            more(entry);
-        });
+        boxes.visual_sample_entry(name, self.size().unwrap_or_default(), more);
     }
 
     fn audio(
@@ -149,36 +142,24 @@ fn opus_duration(packet: &[u8]) -> u32 {
     frame * count
 }
 
-fn list<'a>(record: &mut Boxes, sets: impl Iterator<Item = &'a Bytes> + Clone) {
-    for set in sets {
-        record.u16(set.len() as u16).bytes(set);
-    }
+/// Those of the sets whose NAL units are of a kind.
+fn of_kind(sets: &[Bytes], is_kind: impl Fn(&[u8]) -> bool) -> Vec<&[u8]> {
+    let sets = sets.iter().map(|set| &set[..]);
+    sets.filter(|set| is_kind(set)).collect()
 }
 
-/// `AVCDecoderConfigurationRecord` (ISO/IEC 14496-15, clause 5.3.3.1), with lengths of four bytes.
-fn avc_configuration(record: &mut Boxes, sequence: &h264::Sequence, sets: &[Bytes]) {
-    let of = |kind: u8| sets.iter().filter(move |set| h264::kind_of(set) == kind);
-    // Profile, constraints and level follow the header of the NAL unit.
-    let profile = of(h264::kind::SPS)
-        .find_map(|set| set.get(1..4))
-        .unwrap_or(&[0; 3]);
-    let (sequences, pictures) = (of(h264::kind::SPS), of(h264::kind::PPS));
-    record.u8(1).bytes(profile).u8(0xff);
-    record.u8(0xe0 | sequences.clone().count() as u8);
-    list(record, sequences);
-    record.u8(pictures.clone().count() as u8);
-    list(record, pictures);
-    if matches!(sequence.profile, 100 | 110 | 122 | 144) {
-        let (luma, chroma) = sequence.depth;
-        record
-            .u8(0xfc | sequence.chroma)
-            .u8(0xf8 | (luma - 8))
-            .u8(0xf8 | (chroma - 8))
-            .u8(0);
-    }
+fn avc_configuration(entry: &mut Boxes, sequence: &h264::Sequence, sets: &[Bytes]) {
+    let of = |kind: u8| of_kind(sets, |set| h264::kind_of(set) == kind);
+    let (luma_bits, chroma_bits) = sequence.depth;
+    let format = matches!(sequence.profile, 100 | 110 | 122 | 144).then_some(SampleFormat {
+        chroma_format: sequence.chroma,
+        luma_bits,
+        chroma_bits,
+    });
+    entry.avc_configuration(&of(h264::kind::SPS), &of(h264::kind::PPS), format);
 }
 
-/// `HEVCDecoderConfigurationRecord` (clause 8.3.3.1), with lengths of four bytes.
+/// `HEVCDecoderConfigurationRecord` (ISO/IEC 14496-15, clause 8.3.3.1), with lengths of four bytes.
 fn hevc_configuration(record: &mut Boxes, sequence: &h265::Sequence, sets: &[Bytes]) {
     let (luma, chroma) = sequence.depth;
     record.u8(1).bytes(&sequence.profile);
@@ -192,10 +173,10 @@ fn hevc_configuration(record: &mut Boxes, sequence: &h265::Sequence, sets: &[Byt
     let kinds = [h265::kind::VPS, h265::kind::SPS, h265::kind::PPS];
     record.u8(kinds.len() as u8);
     for kind in kinds {
-        let of = sets.iter().filter(|set| h265::kind_of(set) == kind);
+        let sets = of_kind(sets, |set| h265::kind_of(set) == kind);
         // Others of the kind may be in the samples.
-        record.u8(kind).u16(of.clone().count() as u16);
-        list(record, of);
+        record.u8(kind).u16(sets.len() as u16);
+        record.parameter_sets(&sets);
     }
 }
 

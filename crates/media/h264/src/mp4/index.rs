@@ -1,6 +1,6 @@
 //! Where the pictures of a track lie.
 
-use super::boxes::Boxes;
+use evener_mp4::Boxes;
 
 /// The length of each picture, which are key pictures, and the chunks they are in.
 #[derive(Default)]
@@ -34,12 +34,12 @@ impl Index {
     /// Boxes of the sample table, `duration` units of time a picture.
     pub fn write(&self, boxes: &mut Boxes, duration: u32) {
         let pictures = self.lengths.len() as u32;
-        boxes.full(b"stts", (0, 0), |times| {
+        boxes.full(b"stts", 0, 0, |times| {
             times.u32(1).u32(pictures).u32(duration);
         });
         // Without the box all are key pictures.
         if self.keys.len() < self.lengths.len() {
-            boxes.full(b"stss", (0, 0), |keys| {
+            boxes.full(b"stss", 0, 0, |keys| {
                 keys.u32(self.keys.len() as u32);
                 self.keys.iter().for_each(|&key| {
                     keys.u32(key);
@@ -47,7 +47,7 @@ impl Index {
             });
         }
         self.write_runs(boxes);
-        boxes.full(b"stsz", (0, 0), |lengths| {
+        boxes.full(b"stsz", 0, 0, |lengths| {
             lengths.u32(0).u32(pictures);
             self.lengths.iter().for_each(|&length| {
                 lengths.u32(length);
@@ -67,7 +67,7 @@ impl Index {
                 runs.push((number, pictures));
             }
         }
-        boxes.full(b"stsc", (0, 0), |boxes| {
+        boxes.full(b"stsc", 0, 0, |boxes| {
             boxes.u32(runs.len() as u32);
             for (number, pictures) in runs {
                 boxes.u32(number).u32(pictures).u32(1);
@@ -79,13 +79,13 @@ impl Index {
         let count = self.chunks.len() as u32;
         let last = self.chunks.last().map_or(0, |&(at, _)| at);
         match u32::try_from(last) {
-            Ok(_) => boxes.full(b"stco", (0, 0), |boxes| {
+            Ok(_) => boxes.full(b"stco", 0, 0, |boxes| {
                 boxes.u32(count);
                 self.chunks.iter().for_each(|&(at, _)| {
                     boxes.u32(at as u32);
                 });
             }),
-            Err(_) => boxes.full(b"co64", (0, 0), |boxes| {
+            Err(_) => boxes.full(b"co64", 0, 0, |boxes| {
                 boxes.u32(count);
                 self.chunks.iter().for_each(|&(at, _)| {
                     boxes.u64(at);
@@ -102,7 +102,7 @@ mod tests {
     fn boxes(index: &Index) -> Vec<u8> {
         let mut boxes = Boxes::default();
         index.write(&mut boxes, 1);
-        boxes.0
+        boxes.into_bytes()
     }
 
     /// The 32-bit words of a box after its version and flags.

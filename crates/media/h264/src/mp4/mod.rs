@@ -3,19 +3,18 @@
 //! Pictures are collected in chunks, and each chunk is an `mdat` box of its own. So nothing is written twice and nothing
 //! sought, and a file of any length, or a pipe, can be written. The index follows at the end.
 
-mod boxes;
 mod index;
 mod track;
 
 use std::io;
 
 use evener_files::{Error, Target, write_whole};
+use evener_mp4::Boxes;
 
 use crate::annex_b::{is, nal_units};
 use crate::bits::NalType;
 use crate::unit::CodedPicture;
 
-use boxes::Boxes;
 use index::Index;
 pub use track::Track;
 
@@ -114,7 +113,7 @@ impl<W: Target> Mp4Writer<W> {
         let mut boxes = Boxes::default();
         self.track
             .describe(&mut boxes, [&sequence, &picture], &self.index);
-        self.put(&boxes.0)?;
+        self.put(&boxes.into_bytes())?;
         let committed = self
             .out
             .flush()
@@ -129,7 +128,9 @@ impl<W: Target> Mp4Writer<W> {
 
     fn write_chunk(&mut self) -> Result<(), Error> {
         if self.written == 0 {
-            self.put(&track::file_type())?;
+            let mut boxes = Boxes::default();
+            boxes.file_type(b"isom", b"isomiso2avc1mp41");
+            self.put(&boxes.into_bytes())?;
         }
         if self.chunk.len() == HEADER {
             return Ok(());
