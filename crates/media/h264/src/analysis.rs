@@ -6,12 +6,12 @@
 use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::config::Tools;
-use crate::decide::{Alone, Frame};
+use crate::decide::{Alone, SliceContext};
 use crate::entropy::cost::Costs;
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
 use crate::reference::{self, View};
-use crate::search::{Best, Found, Search};
+use crate::search::{Best, Search, SearchResult};
 pub use crate::source::Planes;
 use crate::source::Source;
 use crate::syntax::{SliceHeader, SliceKind};
@@ -37,7 +37,7 @@ pub struct Coarse(Best);
 
 /// What the search of a macroblock found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Searched(Found);
+pub struct Searched(SearchResult);
 
 impl Analysis {
     /// For pictures of `width` by `height` samples, both even. Refinement uses `tools`, with one reference, and weighs
@@ -168,7 +168,7 @@ impl Pair<'_> {
             chroma: self.reference.source.chroma.read(),
             stride: analysis.geometry.stride,
         };
-        let frame = Frame {
+        let slice = SliceContext {
             kernels: analysis.kernels,
             geometry: analysis.geometry,
             tools: &analysis.tools,
@@ -181,7 +181,7 @@ impl Pair<'_> {
             force: None,
         };
         let alone = Alone {
-            frame: &frame,
+            slice: &slice,
             qp: analysis.header.qp,
         };
         alone.inter(at, &searched.0)

@@ -2,7 +2,7 @@
 
 use crate::kernels::{BlockSize, Kernels};
 use crate::padded::Plane;
-use crate::search::Found;
+use crate::search::SearchResult;
 
 /// The least costs of predicting a macroblock, as sums of absolute transformed differences at half the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub struct Estimate {
 
 impl Estimate {
     /// From what prediction from its own picture costs, and what was found in the picture before, if there is one.
-    pub fn new(intra: u32, before: Option<&Found>) -> Estimate {
+    pub fn new(intra: u32, before: Option<&SearchResult>) -> Estimate {
         Estimate {
             intra,
-            inter: before.map_or(intra, |found| intra.min(found.half)),
+            inter: before.map_or(intra, |found| intra.min(found.half_satd)),
         }
     }
 }

@@ -34,7 +34,7 @@ pub enum Kind {
     P16x8,
     /// One vector for the left half, one for the right.
     P8x16,
-    /// One vector for each quarter.
+    /// One vector for each sub-macroblock.
     P8x8,
 }
 
@@ -60,7 +60,7 @@ impl Kind {
 /// A macroblock as it was decided.
 ///
 /// Blocks are numbered in coding order (figure 6-10): block `b` of 4x4 samples is at `BLOCK_X[b]`, `BLOCK_Y[b]`;
-/// quarters of 8x8 samples go left to right, top to bottom.
+/// sub-macroblocks of 8x8 samples go left to right, top to bottom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Macroblock {
     /// How it is predicted.
@@ -68,7 +68,7 @@ pub struct Macroblock {
     /// The luma quantisation parameter that its residual is scaled with. Where no difference is coded
     /// (see [`Macroblock::has_qp_delta`]) it is that of the macroblock before.
     pub qp: u8,
-    /// The coded block pattern: a bit for each quarter of luma, and 16 times 0, 1 (DC) or 2 (DC and AC) for chroma.
+    /// The coded block pattern: a bit for each sub-macroblock of luma, and 16 times 0, 1 (DC) or 2 (DC and AC) for chroma.
     /// Of `I16x16` all luma bits are the same.
     pub cbp: u8,
     /// Whether luma is transformed in blocks of 8x8. Only where luma is coded, or in `I8x8`.
@@ -77,14 +77,15 @@ pub struct Macroblock {
     pub intra_modes: [u8; 16],
     /// The prediction mode of chroma (table 7-16): 0 DC, 1 horizontal, 2 vertical, 3 plane.
     pub chroma_mode: u8,
-    /// The reference index of each quarter, -1 where it is intra.
+    /// The reference index of each sub-macroblock, -1 where it is intra.
     pub refs: [i8; 4],
-    /// The vector of each quarter.
+    /// The vector of each sub-macroblock.
     pub mvs: [Mv; 4],
     /// Vectors less their prediction, in the order of partitions; as many as [`Kind::vectors`].
     pub mvds: [Mv; 4],
     /// Non-zero levels of each 4x4 block: 16 of luma in coding order, 4 of Cb, 4 of Cr. Without DC in chroma and
-    /// `I16x16`. With an 8x8 transform, block `4q + k` counts levels `k`, `k + 4`, `k + 8`… of quarter `q`. In `IPcm` all are 16.
+    /// `I16x16`. With an 8x8 transform, block `4q + k` counts levels `k`, `k + 4`, `k + 8`… of sub-macroblock
+    /// `q`. In `IPcm` all are 16.
     pub nonzero: [u8; 24],
     /// Which [`Levels`] of the row are its own, if it has any residual.
     pub levels: u32,
@@ -130,7 +131,7 @@ impl Macroblock {
 #[repr(align(64))]
 pub struct Levels {
     /// 16 blocks in coding order. Of `I16x16` the first of each is unused. With an 8x8 transform, four blocks in a
-    /// row hold the 64 levels of a quarter.
+    /// row hold the 64 levels of a sub-macroblock.
     pub luma: [[i16; 16]; 16],
     /// DC of `I16x16`.
     pub luma_dc: [i16; 16],

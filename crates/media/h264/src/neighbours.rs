@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::decide::Spent;
 use crate::macroblock::{Kind, Macroblock, Mv};
 
-/// The reference index of a quarter that is not available.
+/// The reference index of a sub-macroblock that is not available.
 pub const UNAVAILABLE: i8 = -2;
-/// The reference index of a quarter that is intra.
+/// The reference index of a sub-macroblock that is intra.
 pub const INTRA: i8 = -1;
 
 /// What the row below needs of a macroblock: its lowest samples before they are filtered, and how it was predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct Neighbour {
     /// Luma.
     pub luma: [u8; 16],
     /// Chroma, interleaved.
     pub chroma: [u8; 16],
-    /// Vectors of the lower two quarters.
+    /// Vectors of the lower two sub-macroblocks.
     pub mvs: [Mv; 2],
     /// Their reference indices.
     pub refs: [i8; 2],
@@ -34,9 +34,9 @@ pub struct Edge {
 /// The prediction mode of 4x4 blocks that other macroblocks count as.
 pub const DC: u8 = 2;
 
-impl Edge {
+impl Neighbour {
     /// Outside the picture.
-    pub const NONE: Edge = Edge {
+    pub const NONE: Neighbour = Neighbour {
         luma: [0; 16],
         chroma: [0; 16],
         mvs: [Mv::ZERO; 2],
@@ -48,7 +48,7 @@ impl Edge {
     };
 
     /// Of a macroblock with these lowest samples.
-    pub fn of(mb: &Macroblock, luma: [u8; 16], chroma: [u8; 16]) -> Edge {
+    pub fn of(mb: &Macroblock, luma: [u8; 16], chroma: [u8; 16]) -> Neighbour {
         let modes = match mb.kind {
             Kind::I4x4 | Kind::I8x8 => {
                 let modes = &mb.intra_modes;
@@ -56,7 +56,7 @@ impl Edge {
             }
             _ => [DC; 4],
         };
-        Edge {
+        Neighbour {
             luma,
             chroma,
             mvs: [mb.mvs[2], mb.mvs[3]],
@@ -69,32 +69,32 @@ impl Edge {
     }
 }
 
-/// Words of an edge: those of samples, vectors, how it is predicted, and what is spent.
+/// Words of a neighbour: those of samples, vectors, how it is predicted, and what is spent.
 const WORDS: usize = 7;
 
-/// The edges of a row of macroblocks, which the row below reads while they are written.
+/// What a row of macroblocks tells the row below, which reads it while it is written.
 ///
-/// An edge is written once and then published by the progress of its row, which the reader has seen. So no order is
+/// A neighbour is written once and then published by the progress of its row, which the reader has seen. So no order is
 /// needed among its words.
-pub struct EdgeRow(Box<[[AtomicU64; WORDS]]>);
+pub struct NeighbourRow(Box<[[AtomicU64; WORDS]]>);
 
-impl EdgeRow {
+impl NeighbourRow {
     /// For a row of so many macroblocks.
-    pub fn new(columns: usize) -> EdgeRow {
-        EdgeRow((0..columns).map(|_| Default::default()).collect())
+    pub fn new(columns: usize) -> NeighbourRow {
+        NeighbourRow((0..columns).map(|_| Default::default()).collect())
     }
 
-    /// Writes the edge of macroblock `x`.
-    pub fn put(&self, x: usize, edge: &Edge) {
+    /// Writes what macroblock `x` tells.
+    pub fn put(&self, x: usize, neighbour: &Neighbour) {
         let half = |bytes: &[u8; 16], i: usize| {
             u64::from_le_bytes(bytes[8 * i..8 * i + 8].try_into().expect("8 bytes"))
         };
         let mv = |mv: Mv| u64::from(mv.x as u16) | u64::from(mv.y as u16) << 16;
-        let [a, b, c, d] = edge.modes;
+        let [a, b, c, d] = neighbour.modes;
         let rest = [
-            edge.refs[0] as u8,
-            edge.refs[1] as u8,
-            code(edge.kind),
+            neighbour.refs[0] as u8,
+            neighbour.refs[1] as u8,
+            code(neighbour.kind),
             a,
             b,
             c,
@@ -102,23 +102,23 @@ impl EdgeRow {
             0,
         ];
         let words = [
-            half(&edge.luma, 0),
-            half(&edge.luma, 1),
-            half(&edge.chroma, 0),
-            half(&edge.chroma, 1),
-            mv(edge.mvs[0]) | mv(edge.mvs[1]) << 32,
+            half(&neighbour.luma, 0),
+            half(&neighbour.luma, 1),
+            half(&neighbour.chroma, 0),
+            half(&neighbour.chroma, 1),
+            mv(neighbour.mvs[0]) | mv(neighbour.mvs[1]) << 32,
             u64::from_le_bytes(rest),
-            u64::from(edge.spent.bits) | u64::from(edge.spent.cost) << 32,
+            u64::from(neighbour.spent.bits) | u64::from(neighbour.spent.cost) << 32,
         ];
         for (cell, word) in self.0[x].iter().zip(words) {
             cell.store(word, Ordering::Relaxed);
         }
     }
 
-    /// The edge of macroblock `x`, [`Edge::NONE`] outside the row.
-    pub fn get(&self, x: usize) -> Edge {
+    /// What macroblock `x` tells, [`Neighbour::NONE`] outside the row.
+    pub fn get(&self, x: usize) -> Neighbour {
         let Some(cells) = self.0.get(x) else {
-            return Edge::NONE;
+            return Neighbour::NONE;
         };
         let word = |i: usize| cells[i].load(Ordering::Relaxed);
         let bytes = |i: usize| {
@@ -132,7 +132,7 @@ impl EdgeRow {
             y: (word >> 16) as u16 as i16,
         };
         let [r0, r1, kind, a, b, c, d, _] = word(5).to_le_bytes();
-        Edge {
+        Neighbour {
             luma: bytes(0),
             chroma: bytes(2),
             mvs: [mv(word(4)), mv(word(4) >> 32)],
@@ -173,35 +173,35 @@ pub enum Partition {
     Rows(usize),
     /// The left or right half.
     Columns(usize),
-    /// A quarter.
-    Quarter(usize),
+    /// A sub-macroblock.
+    SubMacroblock(usize),
 }
 
-/// Vectors and references of a macroblock's quarters and of those around it.
+/// Vectors and references of sub-macroblocks of a macroblock and around it.
 ///
-/// A grid of four by three quarters: the row above with the quarter to the right of it, then the left neighbour's right
-/// quarters and its own two by two.
+/// A grid of four by three: the row above with the one to the right of it, then the left neighbour's right ones and the
+/// macroblock's own two by two.
 #[derive(Clone, Debug)]
 pub struct Motion {
     refs: [i8; 12],
     mvs: [Mv; 12],
 }
 
-/// Where quarter `q` of the macroblock lies in the grid.
+/// Where sub-macroblock `q` of the macroblock lies in the grid.
 const fn own(q: usize) -> usize {
     (q / 2 + 1) * 4 + q % 2 + 1
 }
 
 impl Motion {
-    /// From the macroblock to the left, if there is one, and the edges above: to the left, above, to the right.
-    pub fn new(left: Option<&Macroblock>, above: [&Edge; 3]) -> Motion {
+    /// From the macroblock to the left, if there is one, and the neighbours above: to the left, above, to the right.
+    pub fn new(left: Option<&Macroblock>, above: [&Neighbour; 3]) -> Motion {
         let mut refs = [UNAVAILABLE; 12];
         let mut mvs = [Mv::ZERO; 12];
         let [corner, top, right] = above;
-        let edges = [(0, corner, 1), (1, top, 0), (2, top, 1), (3, right, 0)];
-        for (at, edge, q) in edges {
-            refs[at] = edge.refs[q];
-            mvs[at] = edge.mvs[q];
+        let neighbours = [(0, corner, 1), (1, top, 0), (2, top, 1), (3, right, 0)];
+        for (at, neighbour, q) in neighbours {
+            refs[at] = neighbour.refs[q];
+            mvs[at] = neighbour.mvs[q];
         }
         if let Some(left) = left {
             for (at, q) in [(4, 1), (8, 3)] {
@@ -212,7 +212,7 @@ impl Motion {
         Motion { refs, mvs }
     }
 
-    /// Sets a quarter of the macroblock itself.
+    /// Sets a sub-macroblock of the macroblock itself.
     #[inline]
     pub fn set(&mut self, q: usize, reference: i8, mv: Mv) {
         self.refs[own(q)] = reference;
@@ -233,10 +233,10 @@ impl Motion {
             Partition::Whole => (own(0), 2),
             Partition::Rows(i) => (own(2 * i), 2),
             Partition::Columns(i) => (own(i), 1),
-            Partition::Quarter(q) => (own(q), 1),
+            Partition::SubMacroblock(q) => (own(q), 1),
         };
         let (a, b, d) = (at - 1, at - 4, at - 5);
-        // To the right of the lower quarters lies what is decoded later.
+        // To the right of the lower sub-macroblocks lies what is decoded later.
         let c = at - 4 + width;
         let later = (at >= own(2)) && c == own(1) + 1;
         let c = match later || self.refs[c] == UNAVAILABLE {
@@ -291,10 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_is_read_as_it_was_written() {
-        let row = EdgeRow::new(2);
+    fn a_neighbour_is_read_as_it_was_written() {
+        let row = NeighbourRow::new(2);
         for (i, kind) in KINDS.into_iter().enumerate() {
-            let edge = Edge {
+            let neighbour = Neighbour {
                 luma: std::array::from_fn(|k| (k * 7 + i) as u8),
                 chroma: std::array::from_fn(|k| (k * 5 + i) as u8),
                 mvs: [mv(-1, 300), mv(i16::MIN, i16::MAX)],
@@ -307,18 +307,18 @@ mod tests {
                     cost: u32::MAX,
                 },
             };
-            row.put(1, &edge);
-            assert_eq!(row.get(1), edge);
-            assert_eq!(row.get(2), Edge::NONE);
+            row.put(1, &neighbour);
+            assert_eq!(row.get(1), neighbour);
+            assert_eq!(row.get(2), Neighbour::NONE);
         }
     }
 
-    fn edge(refs: [i8; 2], mvs: [Mv; 2]) -> Edge {
-        Edge {
+    fn neighbour(refs: [i8; 2], mvs: [Mv; 2]) -> Neighbour {
+        Neighbour {
             refs,
             mvs,
             available: true,
-            ..Edge::NONE
+            ..Neighbour::NONE
         }
     }
 
@@ -329,9 +329,9 @@ mod tests {
             mvs: [mv(9, 9), mv(1, 10), mv(9, 9), mv(2, 20)],
             ..Macroblock::default()
         };
-        let corner = edge([0, 0], [mv(90, 90), mv(7, 70)]);
-        let top = edge([0, 0], [mv(3, 30), mv(4, 40)]);
-        let right = edge([0, 0], [mv(5, 50), mv(90, 90)]);
+        let corner = neighbour([0, 0], [mv(90, 90), mv(7, 70)]);
+        let top = neighbour([0, 0], [mv(3, 30), mv(4, 40)]);
+        let right = neighbour([0, 0], [mv(5, 50), mv(90, 90)]);
         let mut motion = Motion::new(Some(&left), [&corner, &top, &right]);
         let predict = |motion: &Motion, p| motion.predict(p, 0);
         assert_eq!(predict(&motion, Partition::Whole), mv(3, 30));
@@ -341,21 +341,21 @@ mod tests {
         assert_eq!(predict(&motion, Partition::Rows(1)), mv(2, 20));
         motion.set(0, 0, mv(100, 1));
         motion.set(1, 0, mv(6, 60));
-        // A is its own quarter 0, B is above, C is above to the right.
-        assert_eq!(predict(&motion, Partition::Quarter(1)), mv(5, 40));
-        // A is to the left, B quarter 0, C quarter 1.
-        assert_eq!(predict(&motion, Partition::Quarter(2)), mv(6, 20));
+        // A is its own sub-macroblock 0, B is above, C is above to the right.
+        assert_eq!(predict(&motion, Partition::SubMacroblock(1)), mv(5, 40));
+        // A is to the left, B sub-macroblock 0, C sub-macroblock 1.
+        assert_eq!(predict(&motion, Partition::SubMacroblock(2)), mv(6, 20));
         motion.set(2, 0, mv(8, 80));
-        // C lies to the right and is later, so D, quarter 0, is used: the median of 8, 6, 100.
-        assert_eq!(predict(&motion, Partition::Quarter(3)), mv(8, 60));
+        // C lies to the right and is later, so D, sub-macroblock 0, is used: the median of 8, 6, 100.
+        assert_eq!(predict(&motion, Partition::SubMacroblock(3)), mv(8, 60));
         // With another reference no neighbour has, the median of all.
         assert_eq!(motion.predict(Partition::Whole, 1), mv(3, 30));
         // Nothing above: the left one.
-        let motion = Motion::new(Some(&left), [&Edge::NONE; 3]);
+        let motion = Motion::new(Some(&left), [&Neighbour::NONE; 3]);
         assert_eq!(motion.predict(Partition::Whole, 0), mv(1, 10));
         assert_eq!(motion.skip(), Mv::ZERO);
         // One neighbour alone refers to the same picture.
-        let intra = edge([INTRA; 2], [Mv::ZERO; 2]);
+        let intra = neighbour([INTRA; 2], [Mv::ZERO; 2]);
         let motion = Motion::new(Some(&left), [&intra, &intra, &right]);
         // Two of three refer to it: the median, with the vector of zero of what is intra.
         assert_eq!(motion.predict(Partition::Whole, 0), mv(1, 10));
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_skipped_macroblock_stands_still_beside_one_that_does() {
-        let moving = edge([0, 0], [mv(4, 4), mv(4, 4)]);
+        let moving = neighbour([0, 0], [mv(4, 4), mv(4, 4)]);
         let still = Macroblock::default();
         let motion = Motion::new(
             Some(&Macroblock {

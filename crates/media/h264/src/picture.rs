@@ -9,9 +9,9 @@ use crate::estimate::Estimate;
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::macroblock::{Levels, Macroblock};
-use crate::neighbours::{Edge, EdgeRow};
+use crate::neighbours::{Neighbour, NeighbourRow};
 use crate::reference::Reference;
-use crate::search::Found;
+use crate::search::SearchResult;
 use crate::source::Source;
 use crate::syntax::{Parameters, SliceHeader};
 
@@ -37,7 +37,7 @@ pub struct Picture {
     /// What is to be coded.
     pub source: Source,
     /// What motion search found: a row of cells in each, by reference and by macroblock of the row's two.
-    pub found: Vec<RwLock<Vec<[Found; 4]>>>,
+    pub found: Vec<RwLock<Vec<[SearchResult; 4]>>>,
     /// What macroblocks cost, a row of cells in each; if that is asked for.
     pub estimates: Vec<RwLock<Vec<[Estimate; 4]>>>,
     /// How it is coded, once that is decided.
@@ -62,8 +62,8 @@ pub struct Row {
     pub levels: RwLock<Option<Vec<Levels>>>,
     /// Reconstructed samples, from when they are decided until the row below is filtered.
     pub band: Mutex<Option<Band>>,
-    /// What the row below needs.
-    pub edges: EdgeRow,
+    /// What it tells the row below.
+    pub neighbours: NeighbourRow,
 }
 
 impl Picture {
@@ -75,9 +75,9 @@ impl Picture {
             macroblocks: RwLock::new(vec![Macroblock::default(); geometry.columns]),
             levels: RwLock::new(None),
             band: Mutex::new(None),
-            edges: EdgeRow::new(geometry.columns),
+            neighbours: NeighbourRow::new(geometry.columns),
         };
-        let found = |_| RwLock::new(vec![[Found::default(); 4]; cells * references]);
+        let found = |_| RwLock::new(vec![[SearchResult::default(); 4]; cells * references]);
         let estimates = |_| RwLock::new(vec![[Estimate::default(); 4]; cells]);
         Picture {
             source: Source::new(geometry),
@@ -100,9 +100,9 @@ impl Picture {
         // Luma, the planes between its samples, chroma.
         let reference = 4 * luma + luma / 2;
         let each = size_of::<Macroblock>()
-            + size_of::<Edge>()
+            + size_of::<Neighbour>()
             + size_of::<Estimate>()
-            + references * size_of::<Found>();
+            + references * size_of::<SearchResult>();
         source + reference + geometry.columns * geometry.rows * each
     }
 
@@ -164,7 +164,8 @@ mod tests {
             let reference = &picture.reference;
             let between: usize = reference.half.iter().map(|p| p.width() * p.rows()).sum();
             let reference = plane(&reference.luma) + between + plane(&reference.chroma);
-            let found = |line: &RwLock<Vec<[Found; 4]>>| size_of_val(&line.read().unwrap()[..]);
+            let found =
+                |line: &RwLock<Vec<[SearchResult; 4]>>| size_of_val(&line.read().unwrap()[..]);
             let found: usize = picture.found.iter().map(found).sum();
             let row = |row: &Row| size_of_val(&row.macroblocks.read().unwrap()[..]);
             let rows: usize = picture.rows.iter().map(row).sum();

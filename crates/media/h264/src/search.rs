@@ -12,15 +12,15 @@ use crate::source::Pyramid;
 
 /// What is found for a macroblock in one reference. Vectors are whole samples, in quarters of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchResult {
     /// The best two, the better one first; one twice where the search goes on from one.
     pub whole: [Mv; 2],
-    /// The best of each quarter among those tried for the whole.
-    pub quarters: [Mv; 4],
+    /// The best of each sub-macroblock among those tried for the whole.
+    pub sub_macroblocks: [Mv; 4],
     /// The sum of absolute differences of the best one.
     pub sad: u32,
     /// The sum of absolute transformed differences of the best one at half the size.
-    pub half: u32,
+    pub half_satd: u32,
 }
 
 /// How far to search at a quarter of the size, in its samples; twice as far from `WIDE` macroblocks in a row on, where the
@@ -67,13 +67,13 @@ pub struct Search<'a> {
 
 /// A vector in samples of some version, and its cost.
 #[derive(Clone, Copy)]
-struct Tried {
+struct Candidate {
     x: i32,
     y: i32,
     cost: u32,
 }
 
-const NOTHING: Tried = Tried {
+const UNTRIED: Candidate = Candidate {
     x: 0,
     y: 0,
     cost: u32::MAX,
@@ -81,12 +81,12 @@ const NOTHING: Tried = Tried {
 
 /// The best two that are not beside one another.
 #[derive(Clone, Copy)]
-pub struct Best([Tried; 2]);
+pub struct Best([Candidate; 2]);
 
 impl Best {
-    fn add(&mut self, new: Tried) {
+    fn add(&mut self, new: Candidate) {
         let [first, second] = self.0;
-        let near = |a: Tried| (a.x - new.x).abs() <= 1 && (a.y - new.y).abs() <= 1;
+        let near = |a: Candidate| (a.x - new.x).abs() <= 1 && (a.y - new.y).abs() <= 1;
         if new.cost < first.cost {
             self.0 = match near(first) {
                 true => [new, second],
@@ -142,7 +142,7 @@ impl Scan<'_> {
             let dx = dx + i as i32;
             if (left..=right).contains(&dx) {
                 let cost = u32::from(sum) + STEP * (dx.unsigned_abs() + dy.unsigned_abs());
-                best.add(Tried { x: dx, y: dy, cost });
+                best.add(Candidate { x: dx, y: dy, cost });
             }
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
     }
 
     /// Searches the macroblocks of a cell: left to right, top to bottom. Those outside the picture are left alone.
-    pub fn cell(&self, cell_x: usize, cell_y: usize, found: &mut [Found; 4]) {
+    pub fn cell(&self, cell_x: usize, cell_y: usize, found: &mut [SearchResult; 4]) {
         let coarse = self.coarse(cell_x, cell_y);
         for (i, found) in found.iter_mut().enumerate() {
             let (x, y) = (2 * cell_x + i % 2, 2 * cell_y + i / 2);
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
 
     /// The best vectors at a quarter of the size.
     pub fn coarse(&self, cell_x: usize, cell_y: usize) -> Best {
-        let mut best = Best([NOTHING; 2]);
+        let mut best = Best([UNTRIED; 2]);
         let at = (8 * cell_x as i32, 8 * cell_y as i32);
         let scan = self.scan(self.source.quarter, self.reference.quarter, at, 4);
         let range = range(&self.geometry);
@@ -224,11 +224,11 @@ impl<'a> Search<'a> {
     }
 
     /// Searches a macroblock, from what was found for its cell.
-    pub fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> Found {
+    pub fn macroblock(&self, x: usize, y: usize, coarse: &Best) -> SearchResult {
         let at = (8 * x as i32, 8 * y as i32);
         let scan = self.scan(self.source.half, self.reference.half, at, 2);
-        let mut best = Best([NOTHING; 2]);
-        let zero = Tried { cost: 0, ..NOTHING };
+        let mut best = Best([UNTRIED; 2]);
+        let zero = Candidate { cost: 0, ..UNTRIED };
         for around in [zero, coarse.0[0], coarse.0[1]] {
             if around.cost == u32::MAX {
                 continue;
@@ -239,20 +239,20 @@ impl<'a> Search<'a> {
         }
         let satd = self.kernels.samples.satd[BlockSize::B8x8 as usize];
         let found = scan.place(best.0[0].x, best.0[0].y);
-        let half = satd(scan.source, scan.source_stride, found, scan.stride);
-        Found {
-            half,
+        let half_satd = satd(scan.source, scan.source_stride, found, scan.stride);
+        SearchResult {
+            half_satd,
             ..self.full(x, y, &best)
         }
     }
 
-    fn full(&self, x: usize, y: usize, half: &Best) -> Found {
+    fn full(&self, x: usize, y: usize, half: &Best) -> SearchResult {
         let at = (16 * x as i32, 16 * y as i32);
         let limits = limits(&self.geometry, at, 1);
-        let mut quarters = [NOTHING; 4];
-        let mut whole = [NOTHING; 2];
+        let mut sub_macroblocks = [UNTRIED; 4];
+        let mut whole = [UNTRIED; 2];
         let mut count = 0;
-        let zero = Tried { cost: 0, ..NOTHING };
+        let zero = Candidate { cost: 0, ..UNTRIED };
         for around in half.0.into_iter().chain([zero]) {
             if around.cost == u32::MAX || count == self.starts {
                 continue;
@@ -261,7 +261,7 @@ impl<'a> Search<'a> {
                 (2 * around.x).clamp(limits.0, limits.1),
                 (2 * around.y).clamp(limits.2, limits.3),
             );
-            whole[count] = self.descend(at, start, limits, &mut quarters);
+            whole[count] = self.descend(at, start, limits, &mut sub_macroblocks);
             count += 1;
         }
         if count == 1 {
@@ -270,21 +270,21 @@ impl<'a> Search<'a> {
         if whole[1].cost < whole[0].cost {
             whole.swap(0, 1);
         }
-        let mv = |t: Tried| Mv {
+        let mv = |t: Candidate| Mv {
             x: 4 * t.x as i16,
             y: 4 * t.y as i16,
         };
         let moves = whole[0].x.unsigned_abs() + whole[0].y.unsigned_abs();
-        Found {
+        SearchResult {
             whole: [mv(whole[0]), mv(whole[1])],
-            quarters: [
-                mv(quarters[0]),
-                mv(quarters[1]),
-                mv(quarters[2]),
-                mv(quarters[3]),
+            sub_macroblocks: [
+                mv(sub_macroblocks[0]),
+                mv(sub_macroblocks[1]),
+                mv(sub_macroblocks[2]),
+                mv(sub_macroblocks[3]),
             ],
             sad: whole[0].cost - STEP * moves,
-            half: 0,
+            half_satd: 0,
         }
     }
 
@@ -294,9 +294,9 @@ impl<'a> Search<'a> {
         (x, y): (i32, i32),
         start: (i32, i32),
         limits: (i32, i32, i32, i32),
-        quarters: &mut [Tried; 4],
-    ) -> Tried {
-        let mut best = NOTHING;
+        sub_macroblocks: &mut [Candidate; 4],
+    ) -> Candidate {
+        let mut best = UNTRIED;
         let around = [
             (-1, 0),
             (1, 0),
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
             (-1, 1),
             (1, 1),
         ];
-        self.four(&[start; 4], (x, y), &mut best, quarters);
+        self.four(&[start; 4], (x, y), &mut best, sub_macroblocks);
         for _ in 0..STEPS {
             let from = (best.x, best.y);
             for part in around.chunks(4) {
@@ -317,7 +317,12 @@ impl<'a> Search<'a> {
                         (from.1 + part[i].1).clamp(limits.2, limits.3),
                     )
                 };
-                self.four(&[at(0), at(1), at(2), at(3)], (x, y), &mut best, quarters);
+                self.four(
+                    &[at(0), at(1), at(2), at(3)],
+                    (x, y),
+                    &mut best,
+                    sub_macroblocks,
+                );
             }
             if (best.x, best.y) == from {
                 break;
@@ -331,8 +336,8 @@ impl<'a> Search<'a> {
         &self,
         vectors: &[(i32, i32); 4],
         (x, y): (i32, i32),
-        best: &mut Tried,
-        quarters: &mut [Tried; 4],
+        best: &mut Candidate,
+        sub_macroblocks: &mut [Candidate; 4],
     ) {
         let (source, reference) = (self.source.full, self.reference.full);
         let offset = |i: usize| reference.shape.at(x + vectors[i].0, y + vectors[i].1);
@@ -348,12 +353,12 @@ impl<'a> Search<'a> {
             let moves = STEP * (x.unsigned_abs() + y.unsigned_abs());
             let cost = sums.iter().sum::<u32>() + moves;
             if cost < best.cost {
-                *best = Tried { x, y, cost };
+                *best = Candidate { x, y, cost };
             }
-            for (q, quarter) in quarters.iter_mut().enumerate() {
+            for (q, sub_macroblock) in sub_macroblocks.iter_mut().enumerate() {
                 let cost = sums[q] + moves;
-                if cost < quarter.cost {
-                    *quarter = Tried { x, y, cost };
+                if cost < sub_macroblock.cost {
+                    *sub_macroblock = Candidate { x, y, cost };
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::inter::{Inter, InterSearch};
 use super::intra::IntraSearch;
-use super::{Frame, One};
+use super::{ModeDecision, SliceContext};
 use crate::macroblock::{Kind, Macroblock, Mv};
 use crate::neighbours::{INTRA, Partition};
 use crate::syntax::SliceKind;
@@ -19,9 +19,9 @@ pub struct Forced {
     pub modes: [u8; 16],
     /// The same of chroma.
     pub chroma_mode: u8,
-    /// References of quarters, modulo their number. Those of a partition are of its first quarter.
+    /// References of sub-macroblocks, modulo their number. Those of a partition are of its first.
     pub refs: [u8; 4],
-    /// Vectors of quarters, brought to where references have samples.
+    /// Vectors of sub-macroblocks, brought to where references have samples.
     pub mvs: [Mv; 4],
     /// Whether luma that is predicted from references is transformed in blocks of 8x8, if that is allowed.
     pub transform_8x8: bool,
@@ -30,14 +30,14 @@ pub struct Forced {
 /// Demands by macroblock: column and row.
 pub type Force<'a> = dyn Fn(usize, usize) -> Forced + 'a;
 
-impl One<'_> {
+impl ModeDecision<'_> {
     /// Codes the macroblock as is demanded.
     pub(super) fn forced(&mut self, forced: &Forced) -> Macroblock {
-        let wide = self.frame.tools.transform_8x8;
+        let wide = self.slice.tools.transform_8x8;
         let kind = match forced.kind {
             Kind::I8x8 if !wide => Kind::I4x4,
             kind if kind.is_intra() => kind,
-            _ if self.frame.header.kind == SliceKind::I => Kind::I16x16,
+            _ if self.slice.header.kind == SliceKind::I => Kind::I16x16,
             kind => kind,
         };
         match kind {
@@ -55,7 +55,7 @@ impl One<'_> {
             ..Macroblock::default()
         };
         let search = IntraSearch {
-            frame: self.frame,
+            slice: self.slice,
             at: self.at,
             around: self.around,
             left: self.left,
@@ -68,7 +68,7 @@ impl One<'_> {
     fn forced_inter(&mut self, kind: Kind, forced: &Forced) -> Macroblock {
         let skip = self.motion.skip();
         let search = InterSearch {
-            frame: self.frame,
+            slice: self.slice,
             at: self.at,
             source: self.source(),
             motion: &self.motion,
@@ -86,12 +86,12 @@ impl One<'_> {
             return mb;
         }
         let inter = search.forced(kind, forced);
-        self.coder.demanded_8x8 = Some(forced.transform_8x8 && self.frame.tools.transform_8x8);
+        self.coder.demanded_8x8 = Some(forced.transform_8x8 && self.slice.tools.transform_8x8);
         self.code_inter(&inter, skip)
     }
 }
 
-/// The quarters of each partition of a kind, and what it is to the prediction of vectors.
+/// The sub-macroblocks of each partition of a kind, and what it is to the prediction of vectors.
 pub(super) fn partitions(kind: Kind) -> &'static [(Partition, &'static [usize])] {
     match kind {
         Kind::P16x8 => &[(Partition::Rows(0), &[0, 1]), (Partition::Rows(1), &[2, 3])],
@@ -100,18 +100,18 @@ pub(super) fn partitions(kind: Kind) -> &'static [(Partition, &'static [usize])]
             (Partition::Columns(1), &[1, 3]),
         ],
         Kind::P8x8 => &[
-            (Partition::Quarter(0), &[0]),
-            (Partition::Quarter(1), &[1]),
-            (Partition::Quarter(2), &[2]),
-            (Partition::Quarter(3), &[3]),
+            (Partition::SubMacroblock(0), &[0]),
+            (Partition::SubMacroblock(1), &[1]),
+            (Partition::SubMacroblock(2), &[2]),
+            (Partition::SubMacroblock(3), &[3]),
         ],
         _ => &[(Partition::Whole, &[0, 1, 2, 3])],
     }
 }
 
 impl Forced {
-    /// The reference of a quarter.
-    pub(super) fn reference(&self, q: usize, frame: &Frame<'_>) -> i8 {
-        (usize::from(self.refs[q]) % frame.references.len()) as i8
+    /// The reference of a sub-macroblock.
+    pub(super) fn reference(&self, q: usize, slice: &SliceContext<'_>) -> i8 {
+        (usize::from(self.refs[q]) % slice.references.len()) as i8
     }
 }

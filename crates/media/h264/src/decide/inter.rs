@@ -3,21 +3,21 @@
 use super::cost;
 use super::forced::{self, Forced};
 use super::predict::Block;
-use super::{Frame, Tools};
+use super::{SliceContext, Tools};
 use crate::geometry::{FARTHEST, OUTSIDE};
 use crate::kernels::BlockSize;
 use crate::macroblock::{Kind, Macroblock, Mv};
 use crate::neighbours::{Motion, Partition};
-use crate::search::Found;
+use crate::search::SearchResult;
 
 /// How a macroblock is predicted from references, and what it costs.
 #[derive(Clone, Copy, Debug)]
 pub struct Inter {
     /// Its kind.
     pub kind: Kind,
-    /// References of its quarters.
+    /// References of its sub-macroblocks.
     pub refs: [i8; 4],
-    /// Vectors of its quarters.
+    /// Vectors of its sub-macroblocks.
     pub mvs: [Mv; 4],
     /// Vectors less their predictions, by partition.
     pub mvds: [Mv; 4],
@@ -57,7 +57,7 @@ struct Choice {
 /// The search of vectors for one macroblock.
 pub struct InterSearch<'a> {
     /// The picture.
-    pub frame: &'a Frame<'a>,
+    pub slice: &'a SliceContext<'a>,
     /// The block's place, in samples.
     pub at: (i32, i32),
     /// The source of the macroblock, and its stride.
@@ -65,7 +65,7 @@ pub struct InterSearch<'a> {
     /// Vectors around it.
     pub motion: &'a Motion,
     /// What was found for it in each reference.
-    pub found: &'a [Found],
+    pub found: &'a [SearchResult],
     /// The price of a bit.
     pub lambda: u32,
 }
@@ -106,7 +106,7 @@ const WHOLE: Area = Area {
     y: 0,
 };
 
-fn quarter(q: usize) -> Area {
+fn sub_macroblock(q: usize) -> Area {
     Area {
         size: BlockSize::B8x8,
         x: 8 * (q as i32 % 2),
@@ -116,7 +116,7 @@ fn quarter(q: usize) -> Area {
 
 impl InterSearch<'_> {
     fn tools(&self) -> &Tools {
-        self.frame.tools
+        self.slice.tools
     }
 
     #[inline]
@@ -130,21 +130,21 @@ impl InterSearch<'_> {
 
     /// The vectors of a part for which references have samples.
     fn limits(&self, area: Area) -> Limits {
-        let geometry = &self.frame.geometry;
+        let geometry = &self.slice.geometry;
         let (x, y) = (self.at.0 + area.x, self.at.1 + area.y);
         let (width, height) = (area.size.width() as i32, area.size.height() as i32);
         let down = (geometry.coded_height() as i32 + OUTSIDE - height - y).min(geometry.below);
         let right = geometry.coded_width() as i32 + OUTSIDE - width - x;
-        let quarters = |v: i32| 4 * v as i16;
+        let quarter_samples = |v: i32| 4 * v as i16;
         // As far up as down, which every level allows, and to the sides what all allow.
         Limits {
             x: (
-                quarters((-OUTSIDE - x).max(-FARTHEST)),
-                quarters(right.min(FARTHEST)),
+                quarter_samples((-OUTSIDE - x).max(-FARTHEST)),
+                quarter_samples(right.min(FARTHEST)),
             ),
             y: (
-                quarters((-OUTSIDE - y).max(-geometry.below)),
-                quarters(down),
+                quarter_samples((-OUTSIDE - y).max(-geometry.below)),
+                quarter_samples(down),
             ),
         }
     }
@@ -160,13 +160,16 @@ impl InterSearch<'_> {
             _ => (Kind::P16x16, BlockSize::B16x16),
         };
         result.kind = kind;
-        for (i, &(partition, quarters)) in forced::partitions(kind).iter().enumerate() {
-            let q = quarters[0];
-            let reference = forced.reference(q, self.frame);
-            let area = Area { size, ..quarter(q) };
+        for (i, &(partition, sub_macroblocks)) in forced::partitions(kind).iter().enumerate() {
+            let q = sub_macroblocks[0];
+            let reference = forced.reference(q, self.slice);
+            let area = Area {
+                size,
+                ..sub_macroblock(q)
+            };
             let mv = self.limits(area).clamp(forced.mvs[q]);
             result.mvds[i] = difference(mv, motion.predict(partition, reference));
-            for &q in quarters {
+            for &q in sub_macroblocks {
                 motion.set(q, reference, mv);
                 result.refs[q] = reference;
                 result.mvs[q] = mv;
@@ -188,19 +191,19 @@ impl InterSearch<'_> {
     #[inline]
     fn block(&self, area: Area, reference: usize, mv: Mv) -> Block<'_> {
         let place = (self.at.0 + area.x, self.at.1 + area.y);
-        self.frame.references[reference].block(&self.frame.geometry, place, mv)
+        self.slice.references[reference].block(&self.slice.geometry, place, mv)
     }
 
     #[inline]
     fn distortion(&self, area: Area, reference: usize, mv: Mv) -> u32 {
         let block = self.block(area, reference, mv);
-        let view = &self.frame.references[reference];
-        view.satd(self.frame.kernels, area.size, self.source(area), block)
+        let view = &self.slice.references[reference];
+        view.satd(self.slice.kernels, area.size, self.source(area), block)
     }
 
     /// What the index of a reference costs.
     fn reference_bits(&self, reference: usize) -> u32 {
-        match self.frame.references.len() {
+        match self.slice.references.len() {
             1 => 0,
             2 => 1,
             _ => cost::ue(reference as u32),
@@ -252,7 +255,7 @@ impl InterSearch<'_> {
         }
     }
 
-    /// The best vector of the whole in one reference, and quarter by quarter the best whole-sample vector on the way.
+    /// The best vector of the whole in one reference, and for each sub-macroblock the best whole-sample vector on the way.
     fn whole(&self, reference: usize) -> (Choice, [Mv; 4]) {
         let prediction = self.motion.predict(Partition::Whole, reference as i8);
         let found = &self.found[reference];
@@ -266,31 +269,31 @@ impl InterSearch<'_> {
             above,
             right,
         ];
-        let mut tried = Tried {
+        let mut full_pel = FullPelSearch {
             search: self,
             reference,
             limits: self.limits(WHOLE),
             prediction,
             best: (Mv::ZERO, u32::MAX),
-            quarters: [(Mv::ZERO, u32::MAX); 4],
+            sub_macroblocks: [(Mv::ZERO, u32::MAX); 4],
             seen: [(i16::MAX, i16::MAX); 8],
             count: 0,
         };
-        tried.all(&candidates);
+        full_pel.try_all(&candidates);
         for _ in 0..steps(self.tools().subpel).0 {
-            let from = tried.best.0;
+            let from = full_pel.best.0;
             let moved = |dx, dy| Mv {
                 x: from.x + dx,
                 y: from.y + dy,
             };
-            tried.exactly([moved(-4, 0), moved(4, 0), moved(0, -4), moved(0, 4)]);
-            if tried.best.0 == from {
+            full_pel.try_four([moved(-4, 0), moved(4, 0), moved(0, -4), moved(0, 4)]);
+            if full_pel.best.0 == from {
                 break;
             }
         }
-        let quarter = |q: usize| tried.quarters[q].0;
-        let quarters = [quarter(0), quarter(1), quarter(2), quarter(3)];
-        let best = tried.best.0;
+        let found = |q: usize| full_pel.sub_macroblocks[q].0;
+        let sub_macroblocks = [found(0), found(1), found(2), found(3)];
+        let best = full_pel.best.0;
         // Where the prediction itself is as good, nothing is coded for it.
         let mut choice = self.refine(WHOLE, reference, best, prediction);
         let predicted = self.limits(WHOLE).clamp(prediction);
@@ -303,19 +306,19 @@ impl InterSearch<'_> {
                 choice.cost = cost;
             }
         }
-        (choice, quarters)
+        (choice, sub_macroblocks)
     }
 
     /// The best prediction from references.
     pub fn run(&self) -> Inter {
         let mut whole: Option<(Choice, [Mv; 4])> = None;
-        for reference in 0..self.frame.references.len() {
+        for reference in 0..self.slice.references.len() {
             let found = self.whole(reference);
             if whole.is_none_or(|best| found.0.cost < best.0.cost) {
                 whole = Some(found);
             }
         }
-        let (choice, quarters) = whole.expect("a P picture has a reference");
+        let (choice, sub_macroblocks) = whole.expect("a P picture has a reference");
         let mut best = Inter {
             kind: Kind::P16x16,
             refs: [choice.reference as i8; 4],
@@ -331,10 +334,10 @@ impl InterSearch<'_> {
         if !self.tools().partitions || choice.cost < self.lambda * ENOUGH {
             return best;
         }
-        let (eighths, parts) = self.quarters(&choice, &quarters);
-        if eighths.cost < best.cost {
-            best = eighths;
-        } else if 4 * u64::from(eighths.cost) > 5 * u64::from(best.cost) {
+        let (split, parts) = self.sub_macroblocks(&choice, &sub_macroblocks);
+        if split.cost < best.cost {
+            best = split;
+        } else if 4 * u64::from(split.cost) > 5 * u64::from(best.cost) {
             return best;
         }
         for rows in [true, false] {
@@ -348,8 +351,8 @@ impl InterSearch<'_> {
         best
     }
 
-    /// Each quarter with a vector of its own.
-    fn quarters(&self, whole: &Choice, found: &[Mv; 4]) -> (Inter, [Choice; 4]) {
+    /// Each sub-macroblock with a vector of its own.
+    fn sub_macroblocks(&self, whole: &Choice, found: &[Mv; 4]) -> (Inter, [Choice; 4]) {
         let reference = usize::from(whole.reference);
         let mut motion = self.motion.clone();
         let mut result = Inter {
@@ -361,8 +364,8 @@ impl InterSearch<'_> {
         };
         let mut parts = [*whole; 4];
         for (q, part) in parts.iter_mut().enumerate() {
-            let prediction = motion.predict(Partition::Quarter(q), whole.reference as i8);
-            let area = quarter(q);
+            let prediction = motion.predict(Partition::SubMacroblock(q), whole.reference as i8);
+            let area = sub_macroblock(q);
             let mut choice = self.refine(area, reference, found[q], prediction);
             let close =
                 (choice.mv.x - whole.mv.x).abs() <= 1 && (choice.mv.y - whole.mv.y).abs() <= 1;
@@ -383,7 +386,7 @@ impl InterSearch<'_> {
         (result, parts)
     }
 
-    /// Two halves, which begin with the vectors of their quarters. `None` once they cost more than `most`.
+    /// Two halves, which begin with the vectors of their sub-macroblocks. `None` once they cost more than `most`.
     fn halves(&self, rows: bool, parts: &[Choice; 4], most: u32) -> Option<Inter> {
         let mut motion = self.motion.clone();
         let mut result = Inter {
@@ -394,7 +397,7 @@ impl InterSearch<'_> {
             cost: self.lambda * MB_BITS[1],
         };
         for half in 0..2 {
-            let (area, partition, quarters) = match rows {
+            let (area, partition, sub_macroblocks) = match rows {
                 true => (
                     Area {
                         size: BlockSize::B16x8,
@@ -416,9 +419,9 @@ impl InterSearch<'_> {
             };
             let reference = usize::from(parts[0].reference);
             let prediction = motion.predict(partition, reference as i8);
-            let starts = [parts[quarters[0]].mv, parts[quarters[1]].mv];
+            let starts = [parts[sub_macroblocks[0]].mv, parts[sub_macroblocks[1]].mv];
             let choice = self.halve(area, reference, starts, prediction);
-            for q in quarters {
+            for q in sub_macroblocks {
                 motion.set(q, choice.reference as i8, choice.mv);
                 result.refs[q] = choice.reference as i8;
                 result.mvs[q] = choice.mv;
@@ -432,7 +435,7 @@ impl InterSearch<'_> {
         Some(result)
     }
 
-    /// The best vector of a half: the better one of its quarters' vectors, and quarter samples around it.
+    /// The best vector of a half: the better one of its sub-macroblocks' vectors, and quarter samples around it.
     fn halve(&self, area: Area, reference: usize, starts: [Mv; 2], prediction: Mv) -> Choice {
         let price = |mv: Mv| self.lambda * cost::vector(mv, prediction);
         let limits = self.limits(area);
@@ -481,9 +484,9 @@ fn steps(subpel: u8) -> (usize, usize, usize) {
     }
 }
 
-/// Bits of the type of a macroblock: whole, halves, quarters with their types.
+/// Bits of the type of a macroblock: whole, halves, sub-macroblocks with their types.
 const MB_BITS: [u32; 3] = [1, 3, 9];
-/// Prices of a bit below which no other partition is tried.
+/// Prices of a bit below which no other partition is full_pel.
 const ENOUGH: u32 = 100;
 
 fn difference(mv: Mv, prediction: Mv) -> Mv {
@@ -494,20 +497,20 @@ fn difference(mv: Mv, prediction: Mv) -> Mv {
 }
 
 /// Whole-sample vectors that were tried for a macroblock.
-struct Tried<'a, 'b> {
+struct FullPelSearch<'a, 'b> {
     search: &'a InterSearch<'b>,
     reference: usize,
     limits: Limits,
     prediction: Mv,
     best: (Mv, u32),
-    quarters: [(Mv, u32); 4],
+    sub_macroblocks: [(Mv, u32); 4],
     seen: [(i16, i16); 8],
     count: usize,
 }
 
-impl Tried<'_, '_> {
+impl FullPelSearch<'_, '_> {
     /// Tries vectors, rounded to whole samples, each once.
-    fn all(&mut self, candidates: &[Option<Mv>]) {
+    fn try_all(&mut self, candidates: &[Option<Mv>]) {
         let mut batch = [Mv::ZERO; 4];
         let mut filled = 0;
         for mv in candidates {
@@ -521,22 +524,22 @@ impl Tried<'_, '_> {
             batch[filled] = mv;
             filled += 1;
             if filled == 4 {
-                self.exactly(batch);
+                self.try_four(batch);
                 filled = 0;
             }
         }
         if filled > 0 {
             let last = batch[filled - 1];
             batch[filled..].fill(last);
-            self.exactly(batch);
+            self.try_four(batch);
         }
     }
 
     /// Tries four vectors of whole samples.
-    fn exactly(&mut self, mut vectors: [Mv; 4]) {
+    fn try_four(&mut self, mut vectors: [Mv; 4]) {
         let search = self.search;
-        let geometry = &search.frame.geometry;
-        let view = &search.frame.references[self.reference];
+        let geometry = &search.slice.geometry;
+        let view = &search.slice.references[self.reference];
         let mut offsets = [0; 4];
         for (i, mv) in vectors.iter_mut().enumerate() {
             *mv = self.limits.clamp(*mv);
@@ -545,7 +548,7 @@ impl Tried<'_, '_> {
                 search.at.1 + i32::from(mv.y >> 2),
             );
         }
-        let sums = (search.frame.kernels.samples.sad_quads_x4)(
+        let sums = (search.slice.kernels.samples.sad_quads_x4)(
             search.source.0,
             search.source.1,
             view.luma[0],
@@ -559,9 +562,9 @@ impl Tried<'_, '_> {
             if cost < self.best.1 {
                 self.best = (mv, cost);
             }
-            for (q, quarter) in self.quarters.iter_mut().enumerate() {
-                if sums[q] + bits < quarter.1 {
-                    *quarter = (mv, sums[q] + bits);
+            for (q, sub_macroblock) in self.sub_macroblocks.iter_mut().enumerate() {
+                if sums[q] + bits < sub_macroblock.1 {
+                    *sub_macroblock = (mv, sums[q] + bits);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Choosing prediction from the picture itself.
 
-use super::Frame;
+use super::SliceContext;
 use super::cost;
 use super::forced::Forced;
 use super::local::{Local, STRIDE};
@@ -11,17 +11,17 @@ use crate::kernels::residual::neighbours::{
     intra_chroma,
 };
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Kind, Macroblock};
-use crate::neighbours::{DC, Edge};
+use crate::neighbours::{DC, Neighbour};
 use crate::syntax::SliceKind;
 
 /// The search of modes for one macroblock.
 pub struct IntraSearch<'a> {
     /// The picture.
-    pub frame: &'a Frame<'a>,
+    pub slice: &'a SliceContext<'a>,
     /// The block's place, in samples.
     pub at: (i32, i32),
-    /// Edges to the left above, above, to the right above.
-    pub around: [&'a Edge; 3],
+    /// Neighbours to the left above, above, to the right above.
+    pub around: [&'a Neighbour; 3],
     /// The macroblock to the left.
     pub left: Option<&'a Macroblock>,
     /// The price of a bit.
@@ -47,7 +47,7 @@ impl IntraSearch<'_> {
         coder: &mut Coder,
         mb: &mut Macroblock,
     ) -> bool {
-        let beside = match self.frame.header.kind {
+        let beside = match self.slice.header.kind {
             SliceKind::I => 0,
             SliceKind::P => self.lambda * BITS_IN_P,
         };
@@ -59,14 +59,14 @@ impl IntraSearch<'_> {
             .saturating_sub(beside + self.lambda * BITS_4X4);
         let mut found = false;
         if small && promising {
-            if self.frame.tools.transform_8x8
-                && let Some(cost) = self.quarters(most, local, coder, mb)
+            if self.slice.tools.transform_8x8
+                && let Some(cost) = self.blocks_8x8(most, local, coder, mb)
             {
                 coder.keep(local);
                 (most, found) = (cost, true);
             }
             let mut blocks = *mb;
-            if self.blocks(most, local, coder, &mut blocks) {
+            if self.blocks_4x4(most, local, coder, &mut blocks) {
                 *mb = blocks;
                 mb.transform_8x8 = false;
                 found = true;
@@ -80,7 +80,7 @@ impl IntraSearch<'_> {
             mb.kind = Kind::I16x16;
             mb.intra_modes = [DC; 16];
             mb.intra_modes[0] = mode;
-            let predict = self.frame.kernels.residual.intra_16x16;
+            let predict = self.slice.kernels.residual.intra_16x16;
             let neighbours = self.neighbours(local);
             predict(
                 mode,
@@ -88,12 +88,12 @@ impl IntraSearch<'_> {
                 &mut local.luma[Local::at(0, 0)..],
                 STRIDE,
             );
-            coder.intra_16x16(self.frame, self.at, local, mb);
+            coder.intra_16x16(self.slice, self.at, local, mb);
         } else {
             return false;
         }
         mb.chroma_mode = self.chroma(local);
-        coder.intra_chroma(self.frame, self.at, local, mb);
+        coder.intra_chroma(self.slice, self.at, local, mb);
         true
     }
 
@@ -105,7 +105,7 @@ impl IntraSearch<'_> {
         coder: &mut Coder,
         mb: &mut Macroblock,
     ) {
-        let kernels = self.frame.kernels.residual;
+        let kernels = self.slice.kernels.residual;
         let pick = |modes: &[u8], wish: u8| modes[usize::from(wish) % modes.len()];
         let allowed = |modes: Possible| -> Vec<u8> {
             let allowed = modes.iter().filter(|mode| mode.1);
@@ -122,7 +122,7 @@ impl IntraSearch<'_> {
                     let (x, y) = (BLOCK_X[block], BLOCK_Y[block]);
                     let at = Local::at(4 * usize::from(x), 4 * usize::from(y));
                     (kernels.intra_4x4)(mode, &neighbours, &mut local.luma[at..], STRIDE);
-                    coder.intra_4x4(self.frame, self.at, block, local, mb);
+                    coder.intra_4x4(self.slice, self.at, block, local, mb);
                 }
                 coder.small_done(mb);
             }
@@ -139,7 +139,7 @@ impl IntraSearch<'_> {
                     mb.intra_modes[4 * q..4 * q + 4].fill(mode);
                     let at = Local::at(8 * (q % 2), 8 * (q / 2));
                     (kernels.intra_8x8)(mode, &neighbours, &mut local.luma[at..], STRIDE);
-                    coder.intra_8x8(self.frame, self.at, q, local, mb);
+                    coder.intra_8x8(self.slice, self.at, q, local, mb);
                 }
                 coder.small_done(mb);
             }
@@ -150,14 +150,14 @@ impl IntraSearch<'_> {
                 mb.intra_modes[0] = mode;
                 let samples = &mut local.luma[Local::at(0, 0)..];
                 (kernels.intra_16x16)(mode, &neighbours, samples, STRIDE);
-                coder.intra_16x16(self.frame, self.at, local, mb);
+                coder.intra_16x16(self.slice, self.at, local, mb);
             }
         }
         let neighbours = self.chroma_neighbours(local);
         mb.chroma_mode = pick(chroma_modes(&neighbours), forced.chroma_mode);
         let samples = &mut local.chroma[Local::at(0, 0)..];
         (kernels.intra_chroma)(mb.chroma_mode, &neighbours, samples, STRIDE);
-        coder.intra_chroma(self.frame, self.at, local, mb);
+        coder.intra_chroma(self.slice, self.at, local, mb);
     }
 
     fn has_above(&self) -> bool {
@@ -175,9 +175,9 @@ impl IntraSearch<'_> {
 
     /// The best mode for luma as a whole, and its cost.
     fn whole(&self, local: &Local) -> (u8, u32) {
-        let kernels = self.frame.kernels;
+        let kernels = self.slice.kernels;
         let neighbours = self.neighbours(local);
-        let plane = &self.frame.source.luma;
+        let plane = &self.slice.source.luma;
         let source = &plane.read()[plane.at(self.at.0, self.at.1)..];
         let mut best = (intra_16x16::DC, u32::MAX);
         let mut samples = [0; 256];
@@ -194,7 +194,7 @@ impl IntraSearch<'_> {
     }
 
     /// Predicts and codes luma in blocks of 4x4 samples, one after the other. `false` once that costs `limit`.
-    fn blocks(
+    fn blocks_4x4(
         &self,
         limit: u32,
         local: &mut Local,
@@ -217,14 +217,14 @@ impl IntraSearch<'_> {
                 4 * usize::from(BLOCK_Y[block]),
             );
             let samples = &mut local.luma[Local::at(x, y)..];
-            (self.frame.kernels.residual.intra_4x4)(mode, &neighbours, samples, STRIDE);
-            coder.intra_4x4(self.frame, self.at, block, local, mb);
+            (self.slice.kernels.residual.intra_4x4)(mode, &neighbours, samples, STRIDE);
+            coder.intra_4x4(self.slice, self.at, block, local, mb);
         }
         true
     }
 
-    /// As [`Self::blocks`], in blocks of 8x8 samples. What that costs, unless it is `limit` or more.
-    fn quarters(
+    /// As [`Self::blocks_4x4`], in blocks of 8x8 samples. What that costs, unless it is `limit` or more.
+    fn blocks_8x8(
         &self,
         limit: u32,
         local: &mut Local,
@@ -236,7 +236,7 @@ impl IntraSearch<'_> {
         let mut total = 0;
         for q in 0..4 {
             let neighbours = self.neighbours_8x8(q, local).filtered();
-            let (mode, cost) = self.quarter(q, &neighbours, mb);
+            let (mode, cost) = self.block_8x8(q, &neighbours, mb);
             total += cost;
             if total >= limit {
                 mb.transform_8x8 = false;
@@ -244,8 +244,8 @@ impl IntraSearch<'_> {
             }
             mb.intra_modes[4 * q..4 * q + 4].fill(mode);
             let samples = &mut local.luma[Local::at(8 * (q % 2), 8 * (q / 2))..];
-            (self.frame.kernels.residual.intra_8x8)(mode, &neighbours, samples, STRIDE);
-            coder.intra_8x8(self.frame, self.at, q, local, mb);
+            (self.slice.kernels.residual.intra_8x8)(mode, &neighbours, samples, STRIDE);
+            coder.intra_8x8(self.slice, self.at, q, local, mb);
         }
         Some(total)
     }
@@ -281,9 +281,9 @@ impl IntraSearch<'_> {
     }
 
     /// The best mode of a block of 8x8 samples, and its cost.
-    fn quarter(&self, q: usize, neighbours: &Neighbours8x8, mb: &Macroblock) -> (u8, u32) {
-        let kernels = self.frame.kernels;
-        let plane = &self.frame.source.luma;
+    fn block_8x8(&self, q: usize, neighbours: &Neighbours8x8, mb: &Macroblock) -> (u8, u32) {
+        let kernels = self.slice.kernels;
+        let plane = &self.slice.source.luma;
         let (x, y) = (8 * (q as i32 % 2), 8 * (q as i32 / 2));
         let source = &plane.read()[plane.at(self.at.0 + x, self.at.1 + y)..];
         let expected = self.expected(4 * q, mb);
@@ -355,8 +355,8 @@ impl IntraSearch<'_> {
 
     /// The best mode of a block of 4x4 samples, and its cost.
     fn block(&self, block: usize, neighbours: &Neighbours4x4, mb: &Macroblock) -> (u8, u32) {
-        let kernels = self.frame.kernels;
-        let plane = &self.frame.source.luma;
+        let kernels = self.slice.kernels;
+        let plane = &self.slice.source.luma;
         let (x, y) = (4 * i32::from(BLOCK_X[block]), 4 * i32::from(BLOCK_Y[block]));
         let source = &plane.read()[plane.at(self.at.0 + x, self.at.1 + y)..];
         let expected = self.expected(block, mb);
@@ -396,8 +396,8 @@ impl IntraSearch<'_> {
 
     /// Predicts chroma by its best mode, which it returns.
     fn chroma(&self, local: &mut Local) -> u8 {
-        let kernels = self.frame.kernels;
-        let plane = &self.frame.source.chroma;
+        let kernels = self.slice.kernels;
+        let plane = &self.slice.source.chroma;
         let source = &plane.read()[plane.at(self.at.0, self.at.1 / 2)..];
         let neighbours = self.chroma_neighbours(local);
         let mut best = (intra_chroma::DC, u32::MAX);

@@ -1,6 +1,6 @@
 //! The samples of the macroblock in work, with those around it that it is predicted from.
 
-use crate::neighbours::Edge;
+use crate::neighbours::Neighbour;
 
 /// From a row to the next.
 pub const STRIDE: usize = 64;
@@ -25,9 +25,9 @@ impl Local {
         }
     }
 
-    /// Goes on to the next macroblock of the row, whose edges above are these: to the left, above, to the right.
+    /// Goes on to the next macroblock of the row, whose neighbours above are these: to the left, above, to the right.
     /// Samples of the last one become those to the left.
-    pub fn advance(&mut self, [corner, top, right]: [&Edge; 3]) {
+    pub fn advance(&mut self, [corner, top, right]: [&Neighbour; 3]) {
         for y in 0..16 {
             let at = ORIGIN + y * STRIDE;
             self.luma[at - 1] = self.luma[at + 15];

@@ -25,9 +25,9 @@ use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::kernels::{BlockSize, Kernels};
 use crate::macroblock::{Kind, Levels, Macroblock, Mv};
-use crate::neighbours::{Edge, EdgeRow, INTRA, Motion};
+use crate::neighbours::{INTRA, Motion, Neighbour, NeighbourRow};
 use crate::reference::View;
-use crate::search::Found;
+use crate::search::SearchResult;
 use crate::source::Source;
 use crate::syntax::{SliceHeader, SliceKind};
 
@@ -43,7 +43,7 @@ use local::STRIDE;
 use residual::Coder;
 
 /// A picture that is decided.
-pub struct Frame<'a> {
+pub struct SliceContext<'a> {
     /// The kernels.
     pub kernels: Kernels,
     /// Its size.
@@ -66,7 +66,7 @@ pub struct Frame<'a> {
     pub force: Option<&'a Force<'a>>,
 }
 
-impl Frame<'_> {
+impl SliceContext<'_> {
     /// The quantisation parameter of macroblock `x`, `y`, raised by `raise`.
     fn qp(&self, x: usize, y: usize, raise: i32) -> u8 {
         let fine = self.fine_qp + i32::from(self.source.qp_offset(x, y));
@@ -80,8 +80,8 @@ pub struct RowWork {
     left: Option<Macroblock>,
     /// By the row's own macroblocks.
     spent: Spent,
-    /// The edges above the next macroblock: to the left, above.
-    above: [Edge; 2],
+    /// The neighbours above the next macroblock: to the left, above.
+    above: [Neighbour; 2],
 }
 
 impl RowWork {
@@ -91,7 +91,7 @@ impl RowWork {
             local: Box::new(Local::new()),
             left: None,
             spent: Spent::default(),
-            above: [Edge::NONE; 2],
+            above: [Neighbour::NONE; 2],
         }
     }
 }
@@ -102,12 +102,12 @@ pub struct RowParts<'a> {
     pub row: usize,
     /// Where it has got to.
     pub work: &'a mut RowWork,
-    /// Edges of the row above, if there is one.
-    pub above: Option<&'a EdgeRow>,
-    /// Its own edges.
-    pub edges: &'a EdgeRow,
+    /// What the row above tells, if there is one.
+    pub above: Option<&'a NeighbourRow>,
+    /// What it tells the row below.
+    pub neighbours: &'a NeighbourRow,
     /// What was found in each reference: those of two rows and two macroblocks by cell.
-    pub found: &'a [[Found; 4]],
+    pub found: &'a [[SearchResult; 4]],
     /// What its macroblocks cost by expectation: those of two rows and two macroblocks by cell.
     pub estimates: &'a [[Estimate; 4]],
     /// The record of each macroblock.
@@ -126,7 +126,7 @@ pub struct Scratch {
 
 /// Decides macroblocks `columns` of a row.
 pub fn decide(
-    frame: &Frame<'_>,
+    slice: &SliceContext<'_>,
     parts: RowParts<'_>,
     columns: Range<usize>,
     scratch: &mut Scratch,
@@ -135,30 +135,30 @@ pub fn decide(
         row,
         work,
         above,
-        edges,
+        neighbours,
         found,
         estimates,
         macroblocks,
         levels,
         band,
     } = parts;
-    let edge = |x: usize| above.map_or(Edge::NONE, |row| row.get(x));
+    let neighbour = |x: usize| above.map_or(Neighbour::NONE, |row| row.get(x));
     if columns.start == 0 {
         work.left = None;
         work.spent = Spent::default();
-        work.above = [Edge::NONE, edge(0)];
+        work.above = [Neighbour::NONE, neighbour(0)];
         levels.clear();
     }
-    let cells = frame.geometry.columns.div_ceil(2);
+    let cells = slice.geometry.columns.div_ceil(2);
     for x in columns {
         let [corner, top] = work.above;
-        let right = edge(x + 1);
+        let right = neighbour(x + 1);
         let around = [&corner, &top, &right];
         work.local.advance(around);
-        let mut references = [Found::default(); MOST_REFERENCES];
+        let mut references = [SearchResult::default(); MOST_REFERENCES];
         for (r, to) in references
             .iter_mut()
-            .take(frame.references.len())
+            .take(slice.references.len())
             .enumerate()
         {
             *to = found[r * cells + x / 2][row % 2 * 2 + x % 2];
@@ -167,47 +167,47 @@ pub fn decide(
             true => right.spent,
             false => top.spent,
         };
-        let raise = frame.budget.map(|b| b.raise(work.spent.and(before)));
-        let forced = frame.force.map(|force| force(x, row));
+        let raise = slice.budget.map(|b| b.raise(work.spent.and(before)));
+        let forced = slice.force.map(|force| force(x, row));
         let qp = match &forced {
             Some(forced) => forced.qp,
-            None => frame.qp(x, row, raise.unwrap_or(0)),
+            None => slice.qp(x, row, raise.unwrap_or(0)),
         };
-        let mut one = One {
-            frame,
+        let mut decision = ModeDecision {
+            slice,
             at: (16 * x as i32, 16 * row as i32),
             around,
             motion: Motion::new(work.left.as_ref(), around),
             left: work.left.as_ref(),
-            found: &references[..frame.references.len()],
+            found: &references[..slice.references.len()],
             qp,
             local: &mut work.local,
             coder: &mut scratch.coder,
         };
         let mut mb = match &forced {
-            Some(forced) => one.forced(forced),
-            None => one.run(),
+            Some(forced) => decision.forced(forced),
+            None => decision.run(),
         };
-        if one.needs_samples(&mb) {
-            mb = one.samples();
+        if decision.needs_samples(&mb) {
+            mb = decision.samples();
         }
         if mb.has_levels() {
             mb.levels = levels.len() as u32;
             levels.push((*scratch.coder.levels).clone());
         }
         let (luma, chroma) = work.local.lowest();
-        let mut edge = Edge::of(&mb, luma, chroma);
-        if frame.budget.is_some() {
+        let mut neighbour = Neighbour::of(&mb, luma, chroma);
+        if slice.budget.is_some() {
             let estimate = &estimates[x / 2][row % 2 * 2 + x % 2];
-            let cost = match frame.header.kind {
+            let cost = match slice.header.kind {
                 SliceKind::I => estimate.intra,
                 SliceKind::P => estimate.inter,
             };
             let bits = budget::estimate(&mb, &scratch.coder.levels);
             work.spent = work.spent.and(Spent { bits, cost });
-            edge.spent = work.spent.and(before);
+            neighbour.spent = work.spent.and(before);
         }
-        edges.put(x, &edge);
+        neighbours.put(x, &neighbour);
         band.put(x, &work.local);
         macroblocks[x] = mb;
         work.left = Some(mb);
@@ -218,22 +218,22 @@ pub fn decide(
 /// References of a picture, at most.
 pub const MOST_REFERENCES: usize = 4;
 
-/// One macroblock.
-struct One<'a> {
-    frame: &'a Frame<'a>,
+/// The mode decision of one macroblock.
+struct ModeDecision<'a> {
+    slice: &'a SliceContext<'a>,
     at: (i32, i32),
-    around: [&'a Edge; 3],
+    around: [&'a Neighbour; 3],
     motion: Motion,
     left: Option<&'a Macroblock>,
-    found: &'a [Found],
+    found: &'a [SearchResult],
     qp: u8,
     local: &'a mut Local,
     coder: &'a mut Coder,
 }
 
-impl One<'_> {
+impl ModeDecision<'_> {
     fn run(&mut self) -> Macroblock {
-        if self.frame.header.kind == SliceKind::P {
+        if self.slice.header.kind == SliceKind::P {
             self.inter_or_intra()
         } else {
             let intra = self.intra(u32::MAX, true);
@@ -242,7 +242,7 @@ impl One<'_> {
     }
 
     fn source(&self) -> (&[u8], usize) {
-        let plane = &self.frame.source.luma;
+        let plane = &self.slice.source.luma;
         (
             &plane.read()[plane.at(self.at.0, self.at.1)..],
             plane.shape().stride,
@@ -259,7 +259,7 @@ impl One<'_> {
             return mb;
         }
         let search = InterSearch {
-            frame: self.frame,
+            slice: self.slice,
             at: self.at,
             source: self.source(),
             motion: &self.motion,
@@ -267,12 +267,12 @@ impl One<'_> {
             lambda: self.lambda(),
         };
         let inter = search.run();
-        let intra_from = match self.frame.tools.rare_intra {
+        let intra_from = match self.slice.tools.rare_intra {
             true => RARE_INTRA_FROM,
             false => INTRA_FROM,
         };
         if inter.cost > self.lambda() * intra_from
-            && let Some(mb) = self.intra(inter.cost, self.frame.tools.small_intra)
+            && let Some(mb) = self.intra(inter.cost, self.slice.tools.small_intra)
         {
             return mb;
         }
@@ -282,7 +282,7 @@ impl One<'_> {
     /// The macroblock as a skipped one, if nothing remains to be coded.
     fn skip(&mut self, mv: Mv) -> Option<Macroblock> {
         let search = InterSearch {
-            frame: self.frame,
+            slice: self.slice,
             at: self.at,
             source: self.source(),
             motion: &self.motion,
@@ -305,7 +305,7 @@ impl One<'_> {
         };
         inter.put(&mut mb);
         self.predict(&mb);
-        self.coder.inter(self.frame, self.at, self.local, &mut mb);
+        self.coder.inter(self.slice, self.at, self.local, &mut mb);
         let still = mb.kind == Kind::P16x16 && mb.refs[0] == 0 && mb.mvs[0] == skip;
         if still && mb.cbp == 0 {
             mb.kind = Kind::PSkip;
@@ -316,7 +316,7 @@ impl One<'_> {
 
     /// Writes the prediction of a macroblock from references.
     fn predict(&mut self, mb: &Macroblock) {
-        let (kernels, geometry) = (self.frame.kernels, &self.frame.geometry);
+        let (kernels, geometry) = (self.slice.kernels, &self.slice.geometry);
         let parts: &[(BlockSize, usize, usize, usize)] = match mb.kind {
             Kind::P16x8 => &[(BlockSize::B16x8, 0, 0, 0), (BlockSize::B16x8, 2, 0, 8)],
             Kind::P8x16 => &[(BlockSize::B8x16, 0, 0, 0), (BlockSize::B8x16, 1, 8, 0)],
@@ -329,7 +329,7 @@ impl One<'_> {
             _ => &[(BlockSize::B16x16, 0, 0, 0)],
         };
         for &(size, q, x, y) in parts {
-            let view = &self.frame.references[mb.refs[q] as usize];
+            let view = &self.slice.references[mb.refs[q] as usize];
             let place = (self.at.0 + x as i32, self.at.1 + y as i32);
             let block = view.block(geometry, place, mb.mvs[q]);
             let to = &mut self.local.luma[Local::at(x, y)..];
@@ -348,7 +348,7 @@ impl One<'_> {
             ..Macroblock::default()
         };
         let search = IntraSearch {
-            frame: self.frame,
+            slice: self.slice,
             at: self.at,
             around: self.around,
             left: self.left,

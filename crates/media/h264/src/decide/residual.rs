@@ -1,6 +1,6 @@
 //! Coding what prediction leaves: levels, and the reconstruction that decoders get from them.
 
-use super::Frame;
+use super::SliceContext;
 use super::levels::{self, Steps};
 use super::local::{Local, STRIDE, copy_16};
 use crate::entropy::cost::{BlockKind, Costs};
@@ -15,7 +15,7 @@ use crate::macroblock::{BLOCK_X, BLOCK_Y, Levels, Macroblock};
 const INTRA_ROUNDING: u8 = 21;
 const INTER_ROUNDING: u8 = 13;
 
-/// Levels of a quarter, of all luma, and of a component of chroma are dropped where
+/// Levels of a sub-macroblock, of all luma, and of a component of chroma are dropped where
 /// [`decimation`](crate::kernels::residual::decimation) finds them worth at most this. The reference encoder's 4 and 5 for
 /// luma cost 2 % of the rate on foreman.
 const DROP_QUARTER: u32 = 1;
@@ -71,14 +71,20 @@ impl Default for Coder {
 }
 
 #[inline]
-pub(super) fn luma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
-    let plane = &frame.source.luma;
+pub(super) fn luma_source<'a>(
+    slice: &'a SliceContext<'_>,
+    (x, y): (i32, i32),
+) -> (&'a [u8], usize) {
+    let plane = &slice.source.luma;
     (&plane.read()[plane.at(x, y)..], plane.shape().stride)
 }
 
 #[inline]
-pub(super) fn chroma_source<'a>(frame: &'a Frame<'_>, (x, y): (i32, i32)) -> (&'a [u8], usize) {
-    let plane = &frame.source.chroma;
+pub(super) fn chroma_source<'a>(
+    slice: &'a SliceContext<'_>,
+    (x, y): (i32, i32),
+) -> (&'a [u8], usize) {
+    let plane = &slice.source.chroma;
     (&plane.read()[plane.at(x, y / 2)..], plane.shape().stride)
 }
 
@@ -118,35 +124,35 @@ impl Coder {
     /// Codes a macroblock that is predicted from references; `local` holds the prediction.
     pub fn inter(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let choose = self.demanded_8x8.unwrap_or(frame.tools.transform_8x8);
+        let choose = self.demanded_8x8.unwrap_or(slice.tools.transform_8x8);
         if choose {
             copy_out(local, &mut self.other.prediction);
         }
-        self.inter_4x4(frame, at, local, mb);
+        self.inter_4x4(slice, at, local, mb);
         if choose && mb.cbp & 15 != 0 {
-            self.inter_8x8(frame, at, local, mb);
+            self.inter_8x8(slice, at, local, mb);
         }
-        self.chroma(frame, at, local, mb, &INTER);
+        self.chroma(slice, at, local, mb, &INTER);
     }
 
     fn inter_4x4(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let kernels = frame.kernels.residual;
-        let (source, stride) = luma_source(frame, at);
+        let kernels = slice.kernels.residual;
+        let (source, stride) = luma_source(slice, at);
         let samples = &mut local.luma[Local::at(0, 0)..];
         (kernels.forward_16x16)(source, stride, samples, STRIDE, &mut self.luma);
-        let mask = if frame.tools.trellis {
-            self.chosen_4x4(frame, &INTER[usize::from(mb.qp)], mb)
+        let mask = if slice.tools.trellis {
+            self.chosen_4x4(slice, &INTER[usize::from(mb.qp)], mb)
         } else {
             let quantiser = &INTER[usize::from(mb.qp)];
             let mut mask = (kernels.quantise_16x16)(&mut self.luma, quantiser);
@@ -160,18 +166,23 @@ impl Coder {
             mask
         };
         if mask != 0 {
-            mb.cbp |= quarters(mask);
+            mb.cbp |= luma_cbp(mask);
             let quantiser = &INTER[usize::from(mb.qp)];
             (kernels.add_16x16)(&self.luma, mask, quantiser, samples, STRIDE);
         }
     }
 
     /// Turns the coefficients of 16 blocks into chosen levels; which blocks have any.
-    fn chosen_4x4(&mut self, frame: &Frame<'_>, quantiser: &Quantiser, mb: &mut Macroblock) -> u32 {
+    fn chosen_4x4(
+        &mut self,
+        slice: &SliceContext<'_>,
+        quantiser: &Quantiser,
+        mb: &mut Macroblock,
+    ) -> u32 {
         let mut mask = 0;
         for b in 0..16 {
             let (block, scanned) = (&mut self.luma[b], &mut self.levels.luma[b]);
-            mb.nonzero[b] = narrow_levels(frame, quantiser, block, scanned);
+            mb.nonzero[b] = narrow_levels(slice, quantiser, block, scanned);
             mask |= u32::from(mb.nonzero[b] != 0) << b;
         }
         mask
@@ -180,20 +191,20 @@ impl Coder {
     /// Codes luma with the 8x8 transform and keeps that if it costs less than what `local` holds, coded with the 4x4 one.
     fn inter_8x8(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let kernels = frame.kernels.residual;
-        let (source, stride) = luma_source(frame, at);
-        let costs = frame.costs;
+        let kernels = slice.kernels.residual;
+        let (source, stride) = luma_source(slice, at);
+        let costs = slice.costs;
         let narrow_bits: u32 = (0..16)
             .filter(|b| mb.nonzero[*b] != 0)
             .map(|b| costs.block(BlockKind::Luma4x4, &self.levels.luma[b]))
             .sum::<u32>()
             + self.flags(costs, mb);
-        let difference = frame.kernels.samples.ssd_16x16;
+        let difference = slice.kernels.samples.ssd_16x16;
         let narrow = difference(source, stride, &local.luma[Local::at(0, 0)..], STRIDE);
         let narrow = u64::from(narrow) + levels::price(mb.qp, narrow_bits);
 
@@ -210,7 +221,7 @@ impl Coder {
             (kernels.forward_8x8)(source, stride, &other.prediction[16 * y + x..], 16, block);
             let scanned = other.levels[4 * q..4 * q + 4].as_flattened_mut();
             let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
-            *counts = wide_levels(frame, quantiser, block, scanned);
+            *counts = wide_levels(slice, quantiser, block, scanned);
             if *counts != [0; 4] {
                 cbp |= 1 << q;
                 bits += costs.block(BlockKind::Luma8x8, scanned);
@@ -230,7 +241,7 @@ impl Coder {
         copy_in(&other.samples, local);
     }
 
-    /// What it costs to say which 4x4 blocks of coded quarters have levels.
+    /// What it costs to say which 4x4 blocks of coded sub-macroblocks have levels.
     fn flags(&self, costs: &Costs, mb: &Macroblock) -> u32 {
         let (some, none) = coded(costs, BlockKind::Luma4x4);
         (0..16)
@@ -242,13 +253,13 @@ impl Coder {
     /// The blocks whose levels are worth their bits.
     fn worth(&self, kernels: &Residual, mask: u32) -> u32 {
         let (mut kept, mut total) = (mask, 0);
-        for quarter in 0..4 {
-            let blocks = 15 << (4 * quarter);
+        for sub_macroblock in 0..4 {
+            let blocks = 15 << (4 * sub_macroblock);
             if mask & blocks == 0 {
                 continue;
             }
             let mut cost = 0;
-            for b in 4 * quarter..4 * quarter + 4 {
+            for b in 4 * sub_macroblock..4 * sub_macroblock + 4 {
                 if mask >> b & 1 == 1 {
                     cost += (kernels.decimate_4x4)(&self.levels.luma[b]);
                 }
@@ -264,23 +275,23 @@ impl Coder {
     /// Codes a block of 4x4 samples of an intra macroblock; `local` holds its prediction.
     pub fn intra_4x4(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         (x, y): (i32, i32),
         block: usize,
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let kernels = frame.kernels.residual;
+        let kernels = slice.kernels.residual;
         let quantiser = &INTRA[usize::from(mb.qp)];
         let (bx, by) = (
             4 * usize::from(BLOCK_X[block]),
             4 * usize::from(BLOCK_Y[block]),
         );
-        let (source, stride) = luma_source(frame, (x + bx as i32, y + by as i32));
+        let (source, stride) = luma_source(slice, (x + bx as i32, y + by as i32));
         let samples = &mut local.luma[Local::at(bx, by)..];
         let levels = &mut self.luma[block];
         (kernels.forward_4x4)(source, stride, samples, STRIDE, levels);
-        mb.nonzero[block] = narrow_levels(frame, quantiser, levels, &mut self.levels.luma[block]);
+        mb.nonzero[block] = narrow_levels(slice, quantiser, levels, &mut self.levels.luma[block]);
         if mb.nonzero[block] != 0 {
             (kernels.add_4x4)(levels, quantiser, samples, STRIDE);
         }
@@ -289,22 +300,22 @@ impl Coder {
     /// Codes a block of 8x8 samples of an intra macroblock; `local` holds its prediction.
     pub fn intra_8x8(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         (x, y): (i32, i32),
         q: usize,
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let kernels = frame.kernels.residual;
+        let kernels = slice.kernels.residual;
         let quantiser = &INTRA_8X8[usize::from(mb.qp)];
         let (bx, by) = (8 * (q % 2), 8 * (q / 2));
-        let (source, stride) = luma_source(frame, (x + bx as i32, y + by as i32));
+        let (source, stride) = luma_source(slice, (x + bx as i32, y + by as i32));
         let samples = &mut local.luma[Local::at(bx, by)..];
         let block = &mut self.wide[q];
         (kernels.forward_8x8)(source, stride, samples, STRIDE, block);
         let scanned = self.levels.luma[4 * q..4 * q + 4].as_flattened_mut();
         let scanned: &mut [i16; 64] = scanned.try_into().expect("64 levels");
-        let counts = wide_levels(frame, quantiser, block, scanned);
+        let counts = wide_levels(slice, quantiser, block, scanned);
         mb.nonzero[4 * q..4 * q + 4].copy_from_slice(&counts);
         if counts != [0; 4] {
             (kernels.add_8x8)(block, quantiser, samples, STRIDE);
@@ -323,23 +334,23 @@ impl Coder {
         copy_in(&self.other.samples, local);
     }
 
-    /// After all blocks of an intra macroblock: which quarters have levels.
+    /// After all blocks of an intra macroblock: which sub-macroblocks have levels.
     pub fn small_done(&self, mb: &mut Macroblock) {
         let mask = (0..16).fold(0, |mask, b| mask | u32::from(mb.nonzero[b] != 0) << b);
-        mb.cbp |= quarters(mask);
+        mb.cbp |= luma_cbp(mask);
     }
 
     /// Codes luma that is predicted as a whole from its own picture; `local` holds the prediction.
     pub fn intra_16x16(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        let kernels = frame.kernels.residual;
+        let kernels = slice.kernels.residual;
         let quantiser = &INTRA[usize::from(mb.qp)];
-        let (source, stride) = luma_source(frame, at);
+        let (source, stride) = luma_source(slice, at);
         let samples = &mut local.luma[Local::at(0, 0)..];
         (kernels.forward_16x16)(source, stride, samples, STRIDE, &mut self.luma);
         let mut dc = [0; 16];
@@ -359,25 +370,25 @@ impl Coder {
     /// Codes chroma of an intra macroblock; `local` holds the prediction.
     pub fn intra_chroma(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
     ) {
-        self.chroma(frame, at, local, mb, &INTRA);
+        self.chroma(slice, at, local, mb, &INTRA);
     }
 
     fn chroma(
         &mut self,
-        frame: &Frame<'_>,
+        slice: &SliceContext<'_>,
         at: (i32, i32),
         local: &mut Local,
         mb: &mut Macroblock,
         quantisers: &[Quantiser; 52],
     ) {
-        let kernels = frame.kernels.residual;
+        let kernels = slice.kernels.residual;
         let quantiser = &quantisers[usize::from(chroma_qp(mb.qp))];
-        let (source, stride) = chroma_source(frame, at);
+        let (source, stride) = chroma_source(slice, at);
         let samples = &mut local.chroma[Local::at(0, 0)..];
         (kernels.forward_chroma)(source, stride, samples, STRIDE, &mut self.chroma);
         let dc = &mut self.levels.chroma_dc;
@@ -416,20 +427,20 @@ impl Coder {
     }
 }
 
-/// The quarters that have a block in a mask.
-fn quarters(mask: u32) -> u8 {
+/// The luma bits of `coded_block_pattern` for the 4x4 blocks in a mask.
+fn luma_cbp(mask: u32) -> u8 {
     (0..4).fold(0, |all, q| all | u8::from(mask >> (4 * q) & 15 != 0) << q)
 }
 
 /// Turns coefficients of a 4x4 transform into levels, in raster order and in the order of coding. How many are not zero.
 fn narrow_levels(
-    frame: &Frame<'_>,
+    slice: &SliceContext<'_>,
     quantiser: &Quantiser,
     block: &mut [i16; 16],
     scanned: &mut [i16; 16],
 ) -> u8 {
-    let kernels = frame.kernels.residual;
-    if !frame.tools.trellis {
+    let kernels = slice.kernels.residual;
+    if !slice.tools.trellis {
         let any = (kernels.quantise_4x4)(block, quantiser);
         return match any {
             true => (kernels.zigzag_4x4)(block, scanned),
@@ -440,8 +451,8 @@ fn narrow_levels(
         };
     }
     let (kind, steps) = (BlockKind::Luma4x4, steps_4x4(quantiser));
-    let coded = coded(frame.costs, kind);
-    let count = levels::choose::<16>(frame.costs, kind, block, &steps, coded, scanned);
+    let coded = coded(slice.costs, kind);
+    let count = levels::choose::<16>(slice.costs, kind, block, &steps, coded, scanned);
     if count != 0 {
         to_raster(scanned, steps.scan, block);
     }
@@ -451,13 +462,13 @@ fn narrow_levels(
 /// Turns coefficients of an 8x8 transform into levels, in raster order and in the order of coding. How many of each
 /// fourth of them are not zero.
 fn wide_levels(
-    frame: &Frame<'_>,
+    slice: &SliceContext<'_>,
     quantiser: &Quantiser8x8,
     block: &mut [i16; 64],
     scanned: &mut [i16; 64],
 ) -> [u8; 4] {
-    let kernels = frame.kernels.residual;
-    if !frame.tools.trellis {
+    let kernels = slice.kernels.residual;
+    if !slice.tools.trellis {
         let any = (kernels.quantise_8x8)(block, quantiser);
         // The levels of a block without any are read too, where another of the macroblock has some.
         return if any {
@@ -469,7 +480,7 @@ fn wide_levels(
     }
     let (kind, steps) = (BlockKind::Luma8x8, steps_8x8(quantiser));
     let mut counts = [0; 4];
-    if levels::choose::<64>(frame.costs, kind, block, &steps, (0, 0), scanned) != 0 {
+    if levels::choose::<64>(slice.costs, kind, block, &steps, (0, 0), scanned) != 0 {
         for (i, level) in scanned.iter().enumerate() {
             counts[i % 4] += u8::from(*level != 0);
         }

@@ -1,7 +1,7 @@
 //! Macroblocks that are coded as samples: they would take more bits than a level allows, levels larger than
 //! there are, or values in the transform that are.
 
-use super::One;
+use super::ModeDecision;
 use super::local::{Local, STRIDE};
 use super::range;
 use super::residual::{chroma_source, luma_source};
@@ -20,7 +20,7 @@ const FEW_LEVELS: u32 = 48;
 /// From this quantisation parameter on no level of DC is cut: at 0 they are at most 6,528, and half as much 6 further.
 const UNCUT: u8 = 12;
 
-impl One<'_> {
+impl ModeDecision<'_> {
     /// Whether the macroblock that was coded last may take too many bits, has a level of DC that was cut, or is more than
     /// decoders can transform.
     pub(super) fn needs_samples(&self, mb: &Macroblock) -> bool {
@@ -31,7 +31,7 @@ impl One<'_> {
             return true;
         }
         let count: u32 = mb.nonzero.iter().map(|&n| u32::from(n)).sum();
-        let most = match self.frame.tools.cabac {
+        let most = match self.slice.tools.cabac {
             true => MOST_BITS_CABAC,
             false => MOST_BITS,
         };
@@ -56,7 +56,7 @@ impl One<'_> {
     pub(super) fn samples(&mut self) -> Macroblock {
         let levels = &mut *self.coder.levels;
         *levels = Levels::default();
-        let (source, stride) = luma_source(self.frame, self.at);
+        let (source, stride) = luma_source(self.slice, self.at);
         let rows = source
             .chunks(stride)
             .zip(self.local.luma[Local::at(0, 0)..].chunks_mut(STRIDE));
@@ -64,7 +64,7 @@ impl One<'_> {
             to[..16].copy_from_slice(&row[..16]);
             *levels = std::array::from_fn(|x| i16::from(row[x]));
         }
-        let (source, stride) = chroma_source(self.frame, self.at);
+        let (source, stride) = chroma_source(self.slice, self.at);
         let rows = source
             .chunks(stride)
             .zip(self.local.chroma[Local::at(0, 0)..].chunks_mut(STRIDE));

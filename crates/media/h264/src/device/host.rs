@@ -5,7 +5,7 @@ use evener_runtime::device::{Buffer, HostMemory};
 use super::words::{FOUND, Sizes, WORD, pack};
 use crate::estimate;
 use crate::kernels::Kernels;
-use crate::search::{Found, Search};
+use crate::search::{Search, SearchResult};
 
 /// Searches a picture in another, and writes what is found from byte `at` on.
 pub(super) fn search(
@@ -22,7 +22,7 @@ pub(super) fn search(
     let bytes = out[at..].chunks_exact_mut(4 * FOUND * WORD);
     let (across, down) = sizes.cells();
     for (cell, bytes) in bytes.take(across * down).enumerate() {
-        let mut found = [Found::default(); 4];
+        let mut found = [SearchResult::default(); 4];
         search.cell(cell % across, cell / across, &mut found);
         for (to, from) in bytes.iter_mut().zip(found.iter().flat_map(pack)) {
             *to = from;

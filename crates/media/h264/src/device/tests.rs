@@ -19,7 +19,7 @@ use crate::encoder::{Pass, Planes, Scratch};
 use crate::estimate::Estimate;
 use crate::kernels::Kernels;
 use crate::rate::Rates;
-use crate::search::Found;
+use crate::search::SearchResult;
 use crate::syntax::{Demand, Level, Parameters, Picture, Profile, Sequence, Vui};
 
 const LIMIT: Duration = Duration::from_secs(100);
@@ -148,7 +148,7 @@ fn compare(encoder: &Encoder, frames: &[Frame]) -> TestCaseResult {
 fn forget(encoder: &Encoder, number: u64) {
     let picture = encoder.picture(number);
     for line in &picture.found {
-        unpoisoned(line.write()).fill([Found::default(); 4]);
+        unpoisoned(line.write()).fill([SearchResult::default(); 4]);
     }
     for line in &picture.estimates {
         unpoisoned(line.write()).fill([Estimate::default(); 4]);
@@ -193,9 +193,9 @@ fn what_differs_is_not_right() {
         assert!(is_right(&encoder, number));
     }
     let picture = encoder.picture(1);
-    unpoisoned(picture.found[2].write())[1][1].quarters[3].y += 4;
+    unpoisoned(picture.found[2].write())[1][1].sub_macroblocks[3].y += 4;
     assert!(!is_right(&encoder, 1));
-    unpoisoned(picture.found[2].write())[1][1].quarters[3].y -= 4;
+    unpoisoned(picture.found[2].write())[1][1].sub_macroblocks[3].y -= 4;
     assert!(is_right(&encoder, 1));
     unpoisoned(picture.estimates[0].write())[0][0].intra ^= 1;
     assert!(!is_right(&encoder, 1));

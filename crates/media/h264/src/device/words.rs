@@ -3,7 +3,7 @@
 use crate::geometry::Geometry;
 use crate::macroblock::Mv;
 use crate::padded::{Plane, Shape};
-use crate::search::{self, Found};
+use crate::search::{self, SearchResult};
 use crate::source::{Pyramid, pyramid_shapes};
 
 /// Bytes of a word.
@@ -76,16 +76,20 @@ impl Sizes {
 }
 
 /// The bytes of what was found, as kernels write them.
-pub(super) fn pack(found: &Found) -> impl Iterator<Item = u8> + use<> {
+pub(super) fn pack(found: &SearchResult) -> impl Iterator<Item = u8> + use<> {
     let vectors = [found.whole[0], found.whole[1]];
-    let vectors = vectors.into_iter().chain(found.quarters);
+    let vectors = vectors.into_iter().chain(found.sub_macroblocks);
     let words = vectors.map(|mv| u32::from(mv.x as u16) | u32::from(mv.y as u16) << 16);
-    let words = words.chain([found.sad, found.half]);
+    let words = words.chain([found.sad, found.half_satd]);
     words.flat_map(u32::to_ne_bytes)
 }
 
 /// What was found for macroblock `x`, `y`; `None` if no search finds that.
-pub(super) fn unpack(bytes: &[u8], geometry: &Geometry, (x, y): (usize, usize)) -> Option<Found> {
+pub(super) fn unpack(
+    bytes: &[u8],
+    geometry: &Geometry,
+    (x, y): (usize, usize),
+) -> Option<SearchResult> {
     let (words, _) = bytes.as_chunks::<WORD>();
     let word = |i: usize| u32::from_ne_bytes(words[i]);
     let (left, right, up, down) = search::limits(geometry, (16 * x as i32, 16 * y as i32), 1);
@@ -97,15 +101,15 @@ pub(super) fn unpack(bytes: &[u8], geometry: &Geometry, (x, y): (usize, usize)) 
         let sound = whole(x, left, right) && whole(y, up, down);
         sound.then_some(Mv { x, y })
     };
-    let (sad, half) = (word(6), word(7));
-    if sad > MOST_SAD || half > MOST_SATD {
+    let (sad, half_satd) = (word(6), word(7));
+    if sad > MOST_SAD || half_satd > MOST_SATD {
         return None;
     }
-    Some(Found {
+    Some(SearchResult {
         whole: [vector(0)?, vector(1)?],
-        quarters: [vector(2)?, vector(3)?, vector(4)?, vector(5)?],
+        sub_macroblocks: [vector(2)?, vector(3)?, vector(4)?, vector(5)?],
         sad,
-        half,
+        half_satd,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::entropy::cost::Costs;
 use crate::estimate::{self, Estimate};
 use crate::picture::Picture;
 use crate::rate::Complexity;
-use crate::search::{Found, Search};
+use crate::search::{Search, SearchResult};
 use crate::syntax::SliceKind;
 
 impl Encoder {
@@ -42,7 +42,7 @@ impl Encoder {
         number: u64,
         (line, cells): (usize, Range<usize>),
         picture: &Picture,
-        (found, estimates): (&mut [[Found; 4]], &mut [[Estimate; 4]]),
+        (found, estimates): (&mut [[SearchResult; 4]], &mut [[Estimate; 4]]),
     ) {
         let columns = self.geometry.columns.div_ceil(2);
         for back in 1..=self.references().min(number) {
@@ -70,7 +70,7 @@ impl Encoder {
         number: u64,
         picture: &Picture,
         (line, cells): (usize, Range<usize>),
-        (found, estimates): (&[[Found; 4]], &mut [[Estimate; 4]]),
+        (found, estimates): (&[[SearchResult; 4]], &mut [[Estimate; 4]]),
     ) {
         for cell in cells {
             for (i, estimate) in estimates[cell].iter_mut().enumerate() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use evener_files::{lock, unpoisoned};
 
 use super::{Encoder, Scratch};
-use crate::decide::{self, Force, Frame, RowParts};
+use crate::decide::{self, Force, RowParts, SliceContext};
 use crate::filter::{Band, FilterRow};
 use crate::syntax::SliceKind;
 
@@ -29,7 +29,7 @@ impl Encoder {
         let references: Vec<_> = earlier.iter().map(|p| p.reference.view()).collect();
         let force = self.forced.as_deref();
         let force = force.map(|force| move |x, y| force(number, x, y));
-        let frame = Frame {
+        let slice = SliceContext {
             kernels: self.kernels,
             geometry: self.geometry,
             tools: &self.tools,
@@ -56,15 +56,17 @@ impl Encoder {
         let parts = RowParts {
             row,
             work: &mut work,
-            above: row.checked_sub(1).map(|above| &picture.rows[above].edges),
-            edges: &this.edges,
+            above: row
+                .checked_sub(1)
+                .map(|above| &picture.rows[above].neighbours),
+            neighbours: &this.neighbours,
             found: &found,
             estimates: &estimates,
             macroblocks: &mut macroblocks,
             levels,
             band,
         };
-        decide::decide(&frame, parts, columns, scratch);
+        decide::decide(&slice, parts, columns, scratch);
     }
 
     pub(super) fn filter(&self, number: u64, rows: Range<usize>) {

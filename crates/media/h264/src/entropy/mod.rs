@@ -64,8 +64,9 @@ impl SliceWriter {
     ///
     /// # Panics
     ///
-    /// If the row has another width; with CABAC, if a block has no levels that `nonzero` counts some of, or a quarter that
-    /// is transformed in one block of 8x8 has none while its bit of the coded block pattern is set: CABAC cannot say that.
+    /// If the row has another width; with CABAC, if a block has no levels that `nonzero` counts some of, or a sub-macroblock
+    /// that is transformed in one block of 8x8 has none while its bit of the coded block pattern is set: CABAC cannot
+    /// say that.
     pub fn row(&mut self, macroblocks: &[Macroblock], levels: &[Levels]) {
         let width = self.parameters.sequence.width_in_macroblocks();
         assert_eq!(macroblocks.len(), width, "a row of another width");

@@ -128,8 +128,8 @@ impl Level {
     /// The range of vectors in quarter samples, least and most: to the right (clause A.3.1), downwards (`MaxVmvR`).
     pub fn vector_range(&self) -> [(i16, i16); 2] {
         let range = |samples: i16| {
-            let quarters = i32::from(samples) * 4;
-            (-quarters as i16, (quarters - 1) as i16)
+            let quarter_samples = i32::from(samples) * 4;
+            (-quarter_samples as i16, (quarter_samples - 1) as i16)
         };
         [range(2048), range(self.vertical)]
     }

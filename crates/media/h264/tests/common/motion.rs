@@ -1,14 +1,14 @@
-//! The prediction of vectors (clauses 8.4.1.1 and 8.4.1.3), on a grid of the quarters of all macroblocks of a picture.
+//! The prediction of vectors (clauses 8.4.1.1 and 8.4.1.3), on a grid of all sub-macroblocks of a picture.
 
 use evener_h264::macroblock::{Kind, Mv};
 
-/// Reference index and vector of each quarter that is decoded. As a picture is one slice, those are the ones available.
+/// Reference index and vector of each sub-macroblock that is decoded. As a picture is one slice, those are available.
 pub struct MotionField {
     width: usize,
-    quarters: Vec<Option<(i8, Mv)>>,
+    sub_macroblocks: Vec<Option<(i8, Mv)>>,
 }
 
-/// A partition: its first quarter, how many quarters wide it is, the index among its macroblock's.
+/// A partition: its first sub-macroblock, how many sub-macroblocks wide it is, the index among its macroblock's.
 pub fn partitions(kind: Kind) -> &'static [(usize, usize)] {
     match kind {
         Kind::PSkip | Kind::P16x16 => &[(0, 2)],
@@ -19,8 +19,8 @@ pub fn partitions(kind: Kind) -> &'static [(usize, usize)] {
     }
 }
 
-/// The quarters of a partition.
-pub fn quarters(kind: Kind, partition: usize) -> &'static [usize] {
+/// The sub-macroblocks of a partition.
+pub fn sub_macroblocks(kind: Kind, partition: usize) -> &'static [usize] {
     match (kind, partition) {
         (Kind::P16x8, 0) => &[0, 1],
         (Kind::P16x8, _) => &[2, 3],
@@ -35,18 +35,18 @@ impl MotionField {
     pub fn new(columns: usize, rows: usize) -> MotionField {
         MotionField {
             width: 2 * columns,
-            quarters: vec![None; 4 * columns * rows],
+            sub_macroblocks: vec![None; 4 * columns * rows],
         }
     }
 
-    pub fn set(&mut self, x: usize, y: usize, quarter: usize, reference: i8, mv: Mv) {
-        let at = (2 * y + quarter / 2) * self.width + 2 * x + quarter % 2;
-        self.quarters[at] = Some((reference, mv));
+    pub fn set(&mut self, x: usize, y: usize, sub_macroblock: usize, reference: i8, mv: Mv) {
+        let at = (2 * y + sub_macroblock / 2) * self.width + 2 * x + sub_macroblock % 2;
+        self.sub_macroblocks[at] = Some((reference, mv));
     }
 
     pub fn set_all(&mut self, x: usize, y: usize, reference: i8, mv: Mv) {
-        for quarter in 0..4 {
-            self.set(x, y, quarter, reference, mv);
+        for sub_macroblock in 0..4 {
+            self.set(x, y, sub_macroblock, reference, mv);
         }
     }
 
@@ -54,14 +54,14 @@ impl MotionField {
         if x < 0 || y < 0 || x >= self.width as isize {
             return None;
         }
-        self.quarters[y as usize * self.width + x as usize]
+        self.sub_macroblocks[y as usize * self.width + x as usize]
     }
 
     /// mvpLX of a partition of macroblock `x`, `y`.
     pub fn predict(&self, x: usize, y: usize, kind: Kind, partition: usize, reference: i8) -> Mv {
-        let (quarter, wide) = partitions(kind)[partition];
-        let left = (2 * x + quarter % 2) as isize;
-        let top = (2 * y + quarter / 2) as isize;
+        let (sub_macroblock, wide) = partitions(kind)[partition];
+        let left = (2 * x + sub_macroblock % 2) as isize;
+        let top = (2 * y + sub_macroblock / 2) as isize;
         let a = self.get(left - 1, top);
         let b = self.get(left, top - 1);
         let c = self.get(left + wide as isize, top - 1);

@@ -3,7 +3,7 @@
 use evener_h264::macroblock::{BLOCK_X, BLOCK_Y, Kind, Levels, Macroblock, Mv};
 use evener_h264::syntax::{Entropy, Parameters, SliceHeader, SliceKind};
 
-use super::motion::{MotionField, partitions, quarters};
+use super::motion::{MotionField, partitions, sub_macroblocks};
 use super::rng::Rng;
 
 /// A picture as it was decided.
@@ -203,8 +203,8 @@ impl Maker<'_> {
         let kind = mb.kind;
         for partition in 0..partitions(kind).len() {
             let reference = self.rng.below(usize::from(self.header.references)) as i8;
-            for &quarter in quarters(kind, partition) {
-                mb.refs[quarter] = reference;
+            for &sub_macroblock in sub_macroblocks(kind, partition) {
+                mb.refs[sub_macroblock] = reference;
             }
             let expected = self.motion.predict(x, y, kind, partition, reference);
             let reach = self.style.reach;
@@ -219,9 +219,9 @@ impl Maker<'_> {
                 x: mv.x - expected.x,
                 y: mv.y - expected.y,
             };
-            for &quarter in quarters(kind, partition) {
-                mb.mvs[quarter] = mv;
-                self.motion.set(x, y, quarter, reference, mv);
+            for &sub_macroblock in sub_macroblocks(kind, partition) {
+                mb.mvs[sub_macroblock] = mv;
+                self.motion.set(x, y, sub_macroblock, reference, mv);
             }
         }
     }
@@ -244,11 +244,11 @@ impl Maker<'_> {
         if whole {
             self.block(&mut levels.luma_dc);
         }
-        for quarter in (0..4).filter(|quarter| mb.cbp >> quarter & 1 != 0) {
-            let blocks = &mut levels.luma[4 * quarter..][..4];
-            let counts = &mut mb.nonzero[4 * quarter..][..4];
+        for sub_macroblock in (0..4).filter(|sub_macroblock| mb.cbp >> sub_macroblock & 1 != 0) {
+            let blocks = &mut levels.luma[4 * sub_macroblock..][..4];
+            let counts = &mut mb.nonzero[4 * sub_macroblock..][..4];
             if mb.transform_8x8 {
-                // With CABAC an 8x8 block of a coded quarter is never empty.
+                // With CABAC an 8x8 block of a coded sub-macroblock is never empty.
                 let least = usize::from(self.parameters.picture.entropy == Entropy::Cabac);
                 let all = blocks.as_flattened_mut();
                 self.fill(all, least);

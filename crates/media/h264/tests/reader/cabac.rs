@@ -9,7 +9,7 @@ use super::arithmetic::{Context, Decoder};
 use super::bits::{Bits, Unit};
 use super::cavlc::Coverage;
 use super::{initial, slice};
-use crate::common::motion::{MotionField, partitions, quarters};
+use crate::common::motion::{MotionField, partitions, sub_macroblocks};
 use crate::common::random::{Picture, Row};
 
 /// A macroblock that was read, and what contexts ask of it.
@@ -19,7 +19,7 @@ struct Read {
     levels: Levels,
     /// mb_qp_delta.
     qp_delta: i32,
-    /// Absolute values of mvd_l0 of each quarter, x and y.
+    /// Absolute values of mvd_l0 of each sub-macroblock, x and y.
     mvds: [[u32; 2]; 4],
     /// coded_block_flag of: DC of luma, Cb, Cr.
     dc: [bool; 3],
@@ -176,13 +176,13 @@ impl Reader<'_> {
         flag(Side::A) + weight * flag(Side::B)
     }
 
-    /// The macroblock and the quarter beside quarter `quarter`.
-    fn beside_quarter(&self, quarter: usize, side: Side) -> Option<(&Read, usize)> {
-        match (side, quarter) {
-            (Side::A, 0 | 2) => self.beside(side).map(|read| (read, quarter + 1)),
-            (Side::A, _) => Some((self.read.last().unwrap(), quarter - 1)),
-            (Side::B, 0 | 1) => self.beside(side).map(|read| (read, quarter + 2)),
-            (Side::B, _) => Some((self.read.last().unwrap(), quarter - 2)),
+    /// The macroblock and the sub-macroblock beside sub-macroblock `sub_macroblock`.
+    fn beside_sub_macroblock(&self, sub_macroblock: usize, side: Side) -> Option<(&Read, usize)> {
+        match (side, sub_macroblock) {
+            (Side::A, 0 | 2) => self.beside(side).map(|read| (read, sub_macroblock + 1)),
+            (Side::A, _) => Some((self.read.last().unwrap(), sub_macroblock - 1)),
+            (Side::B, 0 | 1) => self.beside(side).map(|read| (read, sub_macroblock + 2)),
+            (Side::B, _) => Some((self.read.last().unwrap(), sub_macroblock - 2)),
         }
     }
 
@@ -387,13 +387,14 @@ impl Reader<'_> {
             }
         }
         for partition in 0..partitions(kind).len() {
-            let quarters = quarters(kind, partition);
+            let sub_macroblocks = sub_macroblocks(kind, partition);
             let mut index = 0;
             if self.header.references > 1 {
                 let flag = |side| {
-                    let beside = self.beside_quarter(quarters[0], side);
-                    let is_more =
-                        |(read, quarter): (&Read, usize)| read.macroblock.refs[quarter] > 0;
+                    let beside = self.beside_sub_macroblock(sub_macroblocks[0], side);
+                    let is_more = |(read, sub_macroblock): (&Read, usize)| {
+                        read.macroblock.refs[sub_macroblock] > 0
+                    };
                     usize::from(beside.is_some_and(is_more))
                 };
                 let mut ctx = 54 + flag(Side::A) + 2 * flag(Side::B);
@@ -402,39 +403,41 @@ impl Reader<'_> {
                     index += 1;
                 }
             }
-            for quarter in quarters {
-                self.now().macroblock.refs[*quarter] = index;
+            for sub_macroblock in sub_macroblocks {
+                self.now().macroblock.refs[*sub_macroblock] = index;
             }
         }
         let (column, line) = self.place();
         for partition in 0..partitions(kind).len() {
-            let quarters = quarters(kind, partition);
+            let sub_macroblocks = sub_macroblocks(kind, partition);
             let sums = [0, 1].map(|component: usize| {
                 let size = |side| {
-                    let beside = self.beside_quarter(quarters[0], side);
-                    beside.map_or(0, |(read, quarter)| read.mvds[quarter][component])
+                    let beside = self.beside_sub_macroblock(sub_macroblocks[0], side);
+                    beside.map_or(0, |(read, sub_macroblock)| {
+                        read.mvds[sub_macroblock][component]
+                    })
                 };
                 size(Side::A) + size(Side::B)
             });
             let x = self.component(40, sums[0]);
             let y = self.component(47, sums[1]);
-            let index = self.now().macroblock.refs[quarters[0]];
+            let index = self.now().macroblock.refs[sub_macroblocks[0]];
             let expected = self.motion.predict(column, line, kind, partition, index);
             let mv = Mv {
                 x: expected.x + x as i16,
                 y: expected.y + y as i16,
             };
-            for &quarter in quarters {
-                self.motion.set(column, line, quarter, index, mv);
+            for &sub_macroblock in sub_macroblocks {
+                self.motion.set(column, line, sub_macroblock, index, mv);
             }
             let read = self.now();
             read.macroblock.mvds[partition] = Mv {
                 x: x as i16,
                 y: y as i16,
             };
-            for &quarter in quarters {
-                read.macroblock.mvs[quarter] = mv;
-                read.mvds[quarter] = [x.unsigned_abs(), y.unsigned_abs()];
+            for &sub_macroblock in sub_macroblocks {
+                read.macroblock.mvs[sub_macroblock] = mv;
+                read.mvds[sub_macroblock] = [x.unsigned_abs(), y.unsigned_abs()];
             }
         }
     }
@@ -474,17 +477,18 @@ impl Reader<'_> {
     }
 
     fn pattern(&mut self) {
-        for quarter in 0..4 {
+        for sub_macroblock in 0..4 {
             let flag = |side| {
-                let beside = self.beside_quarter(quarter, side);
+                let beside = self.beside_sub_macroblock(sub_macroblock, side);
                 // I_PCM has all bits set, and skipped macroblocks none.
-                let is_zero =
-                    |(read, quarter): (&Read, usize)| read.macroblock.cbp >> quarter & 1 == 0;
+                let is_zero = |(read, sub_macroblock): (&Read, usize)| {
+                    read.macroblock.cbp >> sub_macroblock & 1 == 0
+                };
                 usize::from(beside.is_some_and(is_zero))
             };
             let inc = flag(Side::A) + 2 * flag(Side::B);
             let bit = u8::from(self.bin(73 + inc));
-            self.now().macroblock.cbp |= bit << quarter;
+            self.now().macroblock.cbp |= bit << sub_macroblock;
         }
         let inc = self.inc(2, |read| read.macroblock.cbp >> 4 != 0);
         if self.bin(77 + inc) {
@@ -525,8 +529,8 @@ impl Reader<'_> {
         {
             self.now().levels.luma_dc.copy_from_slice(&levels);
         }
-        for quarter in 0..4 {
-            if cbp >> quarter & 1 == 0 {
+        for sub_macroblock in 0..4 {
+            if cbp >> sub_macroblock & 1 == 0 {
                 continue;
             }
             if transform_8x8 {
@@ -534,7 +538,7 @@ impl Reader<'_> {
                 let count = |k: usize| levels[k..].iter().step_by(4).filter(|l| **l != 0).count();
                 let counts = [0, 1, 2, 3].map(|k| count(k) as u8);
                 let read = self.now();
-                let blocks = 4 * quarter..4 * quarter + 4;
+                let blocks = 4 * sub_macroblock..4 * sub_macroblock + 4;
                 read.levels.luma[blocks.clone()]
                     .as_flattened_mut()
                     .copy_from_slice(&levels);
@@ -542,7 +546,7 @@ impl Reader<'_> {
                 read.macroblock.nonzero[blocks].copy_from_slice(&counts);
                 continue;
             }
-            for block in 4 * quarter..4 * quarter + 4 {
+            for block in 4 * sub_macroblock..4 * sub_macroblock + 4 {
                 let (category, first) = if kind == Kind::I16x16 { (1, 1) } else { (2, 0) };
                 if let Some(levels) = self.block(Block::Luma(block), category, 16 - first) {
                     let read = self.now();
@@ -597,7 +601,7 @@ impl Reader<'_> {
                 .beside_block(block, side)
                 .map(|(read, beside)| read.luma[beside]),
             Block::ChromaAc(component, block) => self
-                .beside_quarter(block, side)
+                .beside_sub_macroblock(block, side)
                 .map(|(read, beside)| read.chroma[component][beside]),
         };
         usize::from(flag.unwrap_or(now.macroblock.kind.is_intra()))

@@ -7,7 +7,7 @@ use super::bits::{Bits, Unit};
 use super::cavlc::{Context, Coverage, block};
 use super::slice;
 use super::tables::{INTER_PATTERNS, INTRA_PATTERNS};
-use crate::common::motion::{MotionField, partitions, quarters};
+use crate::common::motion::{MotionField, partitions, sub_macroblocks};
 use crate::common::random::{Picture, Row};
 
 /// Reads a slice, all of it.
@@ -177,8 +177,8 @@ impl Reader<'_> {
             let range = u32::from(self.header.references) - 1;
             let reference = if range > 0 { self.bits.te(range) } else { 0 };
             assert!(reference <= range);
-            for &quarter in quarters(mb.kind, partition) {
-                mb.refs[quarter] = reference as i8;
+            for &sub_macroblock in sub_macroblocks(mb.kind, partition) {
+                mb.refs[sub_macroblock] = reference as i8;
             }
         }
         for partition in 0..count {
@@ -187,16 +187,16 @@ impl Reader<'_> {
                 y: self.bits.se() as i16,
             };
             mb.mvds[partition] = mvd;
-            let own = quarters(mb.kind, partition);
+            let own = sub_macroblocks(mb.kind, partition);
             let reference = mb.refs[own[0]];
             let expected = self.motion.predict(x, y, mb.kind, partition, reference);
             let mv = Mv {
                 x: expected.x + mvd.x,
                 y: expected.y + mvd.y,
             };
-            for &quarter in own {
-                mb.mvs[quarter] = mv;
-                self.motion.set(x, y, quarter, reference, mv);
+            for &sub_macroblock in own {
+                mb.mvs[sub_macroblock] = mv;
+                self.motion.set(x, y, sub_macroblock, reference, mv);
             }
         }
     }

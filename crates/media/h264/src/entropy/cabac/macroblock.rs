@@ -6,7 +6,7 @@ use super::contexts::{
     MVD_X, MVD_Y, PREDICTED_MODE, QP_DELTA, REF_IDX, REMAINING_MODE, SUB_MB_TYPE, TRANSFORM_8X8,
 };
 use super::engine::Coder;
-use super::neighbours::{Neighbours, Size};
+use super::neighbours::{AbsMvd, Neighbours};
 use crate::macroblock::{Kind, Macroblock, Mv};
 
 /// A coder of bins with the contexts of its slice.
@@ -104,7 +104,7 @@ impl Bins<'_, '_> {
 
     /// The reference indices of the partitions of an inter macroblock.
     pub fn references(&mut self, around: &Neighbours, macroblock: &Macroblock) {
-        let is_far = |quarter: usize| usize::from(macroblock.refs[quarter] > 0);
+        let is_far = |sub_macroblock: usize| usize::from(macroblock.refs[sub_macroblock] > 0);
         let [a0, a1] = numbers(around.left.is_far);
         let [b0, b1] = numbers(around.above.is_far);
         let incs = [
@@ -113,8 +113,8 @@ impl Bins<'_, '_> {
             a1 + 2 * is_far(0),
             is_far(2) + 2 * is_far(1),
         ];
-        for &quarter in quarters(macroblock.kind) {
-            self.reference(incs[quarter], macroblock.refs[quarter]);
+        for &sub_macroblock in first_sub_macroblocks(macroblock.kind) {
+            self.reference(incs[sub_macroblock], macroblock.refs[sub_macroblock]);
         }
     }
 
@@ -127,9 +127,9 @@ impl Bins<'_, '_> {
         self.put(ctx, false);
     }
 
-    /// The vectors of an inter macroblock, as differences. Gives their absolute values for each quarter.
-    pub fn vectors(&mut self, around: &Neighbours, macroblock: &Macroblock) -> [Size; 4] {
-        let mut sizes = [Size::default(); 4];
+    /// The vectors of an inter macroblock, as differences. Gives their absolute values for each sub-macroblock.
+    pub fn vectors(&mut self, around: &Neighbours, macroblock: &Macroblock) -> [AbsMvd; 4] {
+        let mut sizes = [AbsMvd::default(); 4];
         let [a0, a1] = around.left.vectors;
         let [b0, b1] = around.above.vectors;
         let mvds = &macroblock.mvds;
@@ -155,10 +155,10 @@ impl Bins<'_, '_> {
         sizes
     }
 
-    fn vector(&mut self, a: Size, b: Size, mvd: Mv) -> Size {
+    fn vector(&mut self, a: AbsMvd, b: AbsMvd, mvd: Mv) -> AbsMvd {
         self.component(MVD_X, a.x, b.x, mvd.x);
         self.component(MVD_Y, a.y, b.y, mvd.y);
-        Size::of(mvd)
+        AbsMvd::of(mvd)
     }
 
     /// mvd_l0 (UEG3 with uCoff 9, clauses 9.3.2.3 and 9.3.3.1.1.7).
@@ -181,7 +181,7 @@ impl Bins<'_, '_> {
         self.coder.bypass(mvd < 0);
     }
 
-    /// sub_mb_type of all quarters: each has one vector.
+    /// sub_mb_type of all sub-macroblocks: each has one vector.
     pub fn sub_types(&mut self) {
         for _ in 0..4 {
             self.put(SUB_MB_TYPE, true);
@@ -192,15 +192,15 @@ impl Bins<'_, '_> {
     pub fn pattern(&mut self, around: &Neighbours, cbp: u8) {
         let [a0, a1] = numbers(around.left.is_luma_zero);
         let [b0, b1] = numbers(around.above.is_luma_zero);
-        let is_zero = |quarter: u8| usize::from(cbp >> quarter & 1 == 0);
+        let is_zero = |sub_macroblock: u8| usize::from(cbp >> sub_macroblock & 1 == 0);
         let incs = [
             a0 + 2 * b0,
             is_zero(0) + 2 * b1,
             a1 + 2 * is_zero(0),
             is_zero(2) + 2 * is_zero(1),
         ];
-        for (quarter, inc) in incs.into_iter().enumerate() {
-            self.put(CBP_LUMA + inc, cbp >> quarter & 1 != 0);
+        for (sub_macroblock, inc) in incs.into_iter().enumerate() {
+            self.put(CBP_LUMA + inc, cbp >> sub_macroblock & 1 != 0);
         }
         let chroma = cbp >> 4;
         let inc = around.sum(|edge| edge.chroma > 0);
@@ -229,8 +229,8 @@ fn numbers([first, second]: [bool; 2]) -> [usize; 2] {
     [first.into(), second.into()]
 }
 
-/// The quarters that partitions begin with.
-fn quarters(kind: Kind) -> &'static [usize] {
+/// The sub-macroblocks that partitions begin with.
+fn first_sub_macroblocks(kind: Kind) -> &'static [usize] {
     match kind {
         Kind::P16x16 => &[0],
         Kind::P16x8 => &[0, 2],

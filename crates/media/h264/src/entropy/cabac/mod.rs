@@ -1,7 +1,7 @@
 //! CABAC (clause 9.3): the slice data (clause 7.3.4) as arithmetic code.
 //!
-//! With CABAC a quarter that is transformed in one block of 8x8, and whose bit of the coded block pattern is set, has a
-//! level that is not 0: there is no way to say that it has none.
+//! With CABAC a sub-macroblock that is transformed in one block of 8x8, and whose bit of the coded block pattern is set,
+//! has a level that is not 0: there is no way to say that it has none.
 
 use crate::bits::BitWriter;
 use crate::macroblock::{Kind, Levels, Macroblock};
@@ -13,7 +13,7 @@ use contexts::Contexts;
 use cost::Costs;
 use engine::{Coder, Registers};
 use macroblock::Bins;
-use neighbours::{Coded, Edge, Neighbours, Size};
+use neighbours::{AbsMvd, CodedBlockFlags, Neighbour, Neighbours};
 use residual::residual;
 
 mod contexts;
@@ -32,7 +32,7 @@ pub struct Cabac {
     contexts: Contexts,
     modes: IntraModes,
     /// The lower sides of the macroblocks above those to come.
-    above: Vec<Edge>,
+    above: Vec<Neighbour>,
     /// transform_8x8_mode_flag.
     allows_8x8: bool,
     kind: SliceKind,
@@ -53,7 +53,7 @@ impl Cabac {
             registers: Registers::START,
             contexts: Contexts::new(None, 0),
             modes: IntraModes::new(width),
-            above: vec![Edge::OUTSIDE; width],
+            above: vec![Neighbour::OUTSIDE; width],
             allows_8x8: picture.transform_8x8,
             kind: SliceKind::I,
             has_references: false,
@@ -73,7 +73,7 @@ impl Cabac {
         self.registers = Registers::START;
         self.contexts = Contexts::new(init, header.qp);
         self.modes.begin();
-        self.above.fill(Edge::OUTSIDE);
+        self.above.fill(Neighbour::OUTSIDE);
         self.kind = header.kind;
         self.has_references = header.references > 1;
         self.is_empty = true;
@@ -89,7 +89,7 @@ impl Cabac {
     /// The next row.
     pub fn row(&mut self, macroblocks: &[Macroblock], levels: &[Levels], bits: &mut BitWriter) {
         let mut coder = Coder::new(self.registers, bits.bytes());
-        let mut left = Edge::OUTSIDE;
+        let mut left = Neighbour::OUTSIDE;
         self.modes.begin_row();
         for (x, macroblock) in macroblocks.iter().enumerate() {
             if !self.is_empty {
@@ -120,7 +120,7 @@ impl Cabac {
         around: &Neighbours,
         macroblock: &Macroblock,
         levels: &[Levels],
-    ) -> (Edge, Edge) {
+    ) -> (Neighbour, Neighbour) {
         let kind = macroblock.kind;
         let mut bins = Bins {
             coder,
@@ -132,7 +132,7 @@ impl Cabac {
         if kind == Kind::PSkip {
             self.modes.pass(x, macroblock, |_| {});
             self.has_delta = false;
-            return (Edge::SKIPPED, Edge::SKIPPED);
+            return (Neighbour::SKIPPED, Neighbour::SKIPPED);
         }
         match self.kind {
             SliceKind::I => bins.type_in_i(around, macroblock),
@@ -147,7 +147,7 @@ impl Cabac {
             bins.coder.samples(samples.map(|sample| *sample as u8));
             self.modes.pass(x, macroblock, |_| {});
             self.has_delta = false;
-            return (Edge::SAMPLES, Edge::SAMPLES);
+            return (Neighbour::SAMPLES, Neighbour::SAMPLES);
         }
 
         let is_nxn = matches!(kind, Kind::I4x4 | Kind::I8x8);
@@ -155,7 +155,7 @@ impl Cabac {
             bins.transform_8x8(around, macroblock.transform_8x8);
         }
         self.modes.pass(x, macroblock, |mode| bins.mode(mode));
-        let mut vectors = [Size::default(); 4];
+        let mut vectors = [AbsMvd::default(); 4];
         if kind.is_intra() {
             bins.chroma_mode(around, macroblock.chroma_mode);
         } else {
@@ -173,7 +173,7 @@ impl Cabac {
                 bins.transform_8x8(around, macroblock.transform_8x8);
             }
         }
-        let mut coded = (Coded::default(), Coded::default());
+        let mut coded = (CodedBlockFlags::default(), CodedBlockFlags::default());
         let before = std::mem::take(&mut self.has_delta);
         if macroblock.has_qp_delta() {
             let delta = qp_delta(self.qp, macroblock.qp);
@@ -189,8 +189,8 @@ impl Cabac {
             );
         }
         (
-            Edge::of(macroblock, [1, 3], &vectors, coded.0),
-            Edge::of(macroblock, [2, 3], &vectors, coded.1),
+            Neighbour::of(macroblock, [1, 3], &vectors, coded.0),
+            Neighbour::of(macroblock, [2, 3], &vectors, coded.1),
         )
     }
 }

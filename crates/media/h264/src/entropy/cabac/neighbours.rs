@@ -2,18 +2,18 @@
 
 use crate::macroblock::{Kind, Macroblock, Mv};
 
-/// Absolute values of a coded vector.
+/// Absolute values of a coded vector difference.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Size {
+pub(super) struct AbsMvd {
     pub x: u8,
     pub y: u8,
 }
 
-impl Size {
+impl AbsMvd {
     /// Those of `mvd`, at most 255: only sums of up to 33 are told apart.
-    pub fn of(mvd: Mv) -> Size {
+    pub fn of(mvd: Mv) -> AbsMvd {
         let size = |component: i16| component.unsigned_abs().min(255) as u8;
-        Size {
+        AbsMvd {
             x: size(mvd.x),
             y: size(mvd.y),
         }
@@ -22,7 +22,7 @@ impl Size {
 
 /// coded_block_flag of the blocks along a side of a macroblock, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Coded {
+pub(super) struct CodedBlockFlags {
     /// Of 4 blocks.
     pub luma: u8,
     /// Of 2 blocks of Cb, 2 of Cr.
@@ -31,9 +31,9 @@ pub(super) struct Coded {
     pub dc: u8,
 }
 
-impl Coded {
+impl CodedBlockFlags {
     /// All blocks.
-    pub const ALL: Coded = Coded {
+    pub const ALL: CodedBlockFlags = CodedBlockFlags {
         luma: 15,
         chroma: [3; 2],
         dc: 7,
@@ -44,7 +44,7 @@ impl Coded {
 ///
 /// If it is not said otherwise, a value is condTermFlag of the named syntax element (clause 9.3.3.1.1).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Edge {
+pub(super) struct Neighbour {
     /// mb_skip_flag: it is there and not skipped.
     pub is_coded: bool,
     /// mb_type in I slices: it is there and neither `I4x4` nor `I8x8`.
@@ -56,36 +56,36 @@ pub(super) struct Edge {
     /// ref_idx_l0.
     pub is_far: [bool; 2],
     /// What is added for mvd_l0.
-    pub vectors: [Size; 2],
+    pub vectors: [AbsMvd; 2],
     /// coded_block_pattern, luma.
     pub is_luma_zero: [bool; 2],
     /// coded_block_pattern, chroma: its value.
     pub chroma: u8,
     /// coded_block_flag.
-    pub coded: Coded,
+    pub coded: CodedBlockFlags,
     /// There is no macroblock, so that to an intra macroblock all blocks count as coded.
     pub is_outside: bool,
 }
 
-impl Edge {
+impl Neighbour {
     /// Where there is no macroblock.
-    pub const OUTSIDE: Edge = Edge {
+    pub const OUTSIDE: Neighbour = Neighbour {
         is_outside: true,
         is_luma_zero: [false; 2],
-        ..Edge::SKIPPED
+        ..Neighbour::SKIPPED
     };
 
     /// Of a skipped macroblock.
-    pub const SKIPPED: Edge = Edge {
+    pub const SKIPPED: Neighbour = Neighbour {
         is_coded: false,
         is_not_nxn: false,
         transform_8x8: false,
         has_chroma_mode: false,
         is_far: [false; 2],
-        vectors: [Size { x: 0, y: 0 }; 2],
+        vectors: [AbsMvd { x: 0, y: 0 }; 2],
         is_luma_zero: [true; 2],
         chroma: 0,
-        coded: Coded {
+        coded: CodedBlockFlags {
             luma: 0,
             chroma: [0; 2],
             dc: 0,
@@ -94,29 +94,29 @@ impl Edge {
     };
 
     /// Of a macroblock of samples.
-    pub const SAMPLES: Edge = Edge {
+    pub const SAMPLES: Neighbour = Neighbour {
         is_coded: true,
         is_not_nxn: true,
         is_luma_zero: [false; 2],
         chroma: 2,
-        coded: Coded::ALL,
-        ..Edge::SKIPPED
+        coded: CodedBlockFlags::ALL,
+        ..Neighbour::SKIPPED
     };
 
-    /// The side of another macroblock along the quarters `along`.
+    /// The side of another macroblock along the sub-macroblocks `along`.
     #[inline(always)]
     pub fn of(
         macroblock: &Macroblock,
         along: [usize; 2],
-        vectors: &[Size; 4],
-        coded: Coded,
-    ) -> Edge {
+        vectors: &[AbsMvd; 4],
+        coded: CodedBlockFlags,
+    ) -> Neighbour {
         let kind = macroblock.kind;
         let is_intra = kind.is_intra();
         let [first, second] = along;
-        let is_far = |quarter: usize| !is_intra && macroblock.refs[quarter] > 0;
-        let is_luma_zero = |quarter: usize| macroblock.cbp >> quarter & 1 == 0;
-        Edge {
+        let is_far = |sub_macroblock: usize| !is_intra && macroblock.refs[sub_macroblock] > 0;
+        let is_luma_zero = |sub_macroblock: usize| macroblock.cbp >> sub_macroblock & 1 == 0;
+        Neighbour {
             is_coded: true,
             is_not_nxn: kind == Kind::I16x16,
             transform_8x8: macroblock.transform_8x8,
@@ -132,9 +132,9 @@ impl Edge {
 
     /// coded_block_flag as a macroblock that is intra or not takes it (clause 9.3.3.1.1.9).
     #[inline(always)]
-    pub fn coded_for(&self, is_intra: bool) -> Coded {
+    pub fn coded_for(&self, is_intra: bool) -> CodedBlockFlags {
         if self.is_outside && is_intra {
-            Coded::ALL
+            CodedBlockFlags::ALL
         } else {
             self.coded
         }
@@ -144,20 +144,20 @@ impl Edge {
 /// The sides that adjoin a macroblock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Neighbours {
-    pub left: Edge,
-    pub above: Edge,
+    pub left: Neighbour,
+    pub above: Neighbour,
 }
 
 impl Neighbours {
     /// Of how many something holds.
     #[inline(always)]
-    pub fn count(&self, holds: impl Fn(&Edge) -> bool) -> usize {
+    pub fn count(&self, holds: impl Fn(&Neighbour) -> bool) -> usize {
         usize::from(holds(&self.left)) + usize::from(holds(&self.above))
     }
 
     /// 1 if it holds to the left, and 2 if above.
     #[inline(always)]
-    pub fn sum(&self, holds: impl Fn(&Edge) -> bool) -> usize {
+    pub fn sum(&self, holds: impl Fn(&Neighbour) -> bool) -> usize {
         usize::from(holds(&self.left)) + 2 * usize::from(holds(&self.above))
     }
 }

@@ -3,7 +3,7 @@
 use super::contexts::Contexts;
 use super::engine::Coder;
 use super::macroblock::Bins;
-use super::neighbours::Coded;
+use super::neighbours::CodedBlockFlags;
 use crate::macroblock::{BLOCK_X, BLOCK_Y, Kind, Levels, Macroblock};
 
 /// Kinds of blocks, ctxBlockCat (table 9-42).
@@ -57,20 +57,20 @@ pub(super) fn residual(
     bins: &mut Bins,
     macroblock: &Macroblock,
     levels: &Levels,
-    left: Coded,
-    above: Coded,
-) -> (Coded, Coded) {
+    left: CodedBlockFlags,
+    above: CodedBlockFlags,
+) -> (CodedBlockFlags, CodedBlockFlags) {
     let chroma = macroblock.cbp >> 4;
-    let mut right = Coded::default();
-    let mut below = Coded::default();
+    let mut right = CodedBlockFlags::default();
+    let mut below = CodedBlockFlags::default();
 
     if macroblock.kind == Kind::I16x16 {
         right.dc |= dc::<LUMA_DC>(bins, 0, &levels.luma_dc, left, above);
     }
     let mut luma = Grid::new(left.luma, above.luma, 4);
-    for quarter in 0..4 {
-        if macroblock.cbp >> quarter & 1 != 0 {
-            quarter_of_luma(bins, macroblock, levels, quarter, &mut luma);
+    for sub_macroblock in 0..4 {
+        if macroblock.cbp >> sub_macroblock & 1 != 0 {
+            luma_sub_macroblock(bins, macroblock, levels, sub_macroblock, &mut luma);
         }
     }
     (right.luma, below.luma) = luma.sides();
@@ -94,13 +94,13 @@ pub(super) fn residual(
     (right, below)
 }
 
-/// The DC whose coded_block_flag is bit `bit` of [`Coded::dc`]. Gives that.
+/// The DC whose coded_block_flag is bit `bit` of [`CodedBlockFlags::dc`]. Gives that.
 fn dc<const KIND: usize>(
     bins: &mut Bins,
     bit: usize,
     levels: &[i16],
-    left: Coded,
-    above: Coded,
+    left: CodedBlockFlags,
+    above: CodedBlockFlags,
 ) -> u8 {
     let inc = left.dc >> bit & 1 | (above.dc >> bit & 1) << 1;
     let is_coded = levels.iter().any(|level| *level != 0);
@@ -108,14 +108,14 @@ fn dc<const KIND: usize>(
     u8::from(is_coded) << bit
 }
 
-fn quarter_of_luma(
+fn luma_sub_macroblock(
     bins: &mut Bins,
     macroblock: &Macroblock,
     levels: &Levels,
-    quarter: usize,
+    sub_macroblock: usize,
     grid: &mut Grid,
 ) {
-    let blocks = 4 * quarter..4 * quarter + 4;
+    let blocks = 4 * sub_macroblock..4 * sub_macroblock + 4;
     if macroblock.transform_8x8 {
         // coded_block_flag is not coded but inferred to be 1 (clause 7.4.5.3.3).
         for block in blocks.clone() {

@@ -7,7 +7,7 @@ use crate::syntax::SliceKind;
 
 use super::residual::{block, block_without_dc, chroma_dc, empty, tokens};
 use super::tables::CODED_BLOCK_PATTERN;
-use super::{Cavlc, Edge};
+use super::{Cavlc, TotalCoeffs};
 
 impl Cavlc {
     /// Writes macroblock `x` of the row, which is not skipped.
@@ -59,7 +59,7 @@ impl Cavlc {
 
     /// `mb_pred` and `sub_mb_pred` of inter (clauses 7.3.5.1 and 7.3.5.2).
     fn motion(&self, macroblock: &Macroblock, bits: &mut BitWriter) {
-        let quarters: &[usize] = match macroblock.kind {
+        let sub_macroblocks: &[usize] = match macroblock.kind {
             Kind::P16x16 => &[0],
             Kind::P16x8 => &[0, 2],
             Kind::P8x16 => &[0, 1],
@@ -69,15 +69,15 @@ impl Cavlc {
             bits.put(0b1111, 4); // sub_mb_type four times: 8x8
         }
         // ref_idx_l0: te(v)
-        for &quarter in quarters {
-            let reference = macroblock.refs[quarter] as u32;
+        for &sub_macroblock in sub_macroblocks {
+            let reference = macroblock.refs[sub_macroblock] as u32;
             match self.references {
                 0 | 1 => {}
                 2 => bits.put(1 - reference, 1),
                 _ => bits.ue(reference),
             }
         }
-        for mvd in &macroblock.mvds[..quarters.len()] {
+        for mvd in &macroblock.mvds[..sub_macroblocks.len()] {
             bits.se(i32::from(mvd.x)); // mvd_l0
             bits.se(i32::from(mvd.y));
         }
@@ -115,15 +115,21 @@ fn samples(levels: &Levels, bits: &mut BitWriter) {
 }
 
 /// `residual_luma` (clause 7.3.5.3.1).
-fn luma(macroblock: &Macroblock, levels: &Levels, left: &Edge, above: &Edge, bits: &mut BitWriter) {
+fn luma(
+    macroblock: &Macroblock,
+    levels: &Levels,
+    left: &TotalCoeffs,
+    above: &TotalCoeffs,
+    bits: &mut BitWriter,
+) {
     let (mut left, mut above) = (left.luma, above.luma);
     let whole = macroblock.kind == Kind::I16x16;
     if whole {
         block(bits, &levels.luma_dc, tokens(left[0], above[0]));
     }
-    for quarter in 0..4 {
-        let coded = macroblock.cbp >> quarter & 1 != 0;
-        let first = 4 * quarter;
+    for sub_macroblock in 0..4 {
+        let coded = macroblock.cbp >> sub_macroblock & 1 != 0;
+        let first = 4 * sub_macroblock;
         let interleaved =
             (coded && macroblock.transform_8x8).then(|| interleave(&levels.luma[first..][..4]));
         for index in first..first + 4 {
@@ -154,8 +160,8 @@ pub(super) fn interleave(levels: &[[i16; 16]]) -> [[i16; 16]; 4] {
 fn chroma(
     macroblock: &Macroblock,
     levels: &Levels,
-    left: &Edge,
-    above: &Edge,
+    left: &TotalCoeffs,
+    above: &TotalCoeffs,
     bits: &mut BitWriter,
 ) {
     if macroblock.cbp >> 4 == 0 {

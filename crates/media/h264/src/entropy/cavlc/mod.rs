@@ -25,34 +25,34 @@ pub struct Cavlc {
     /// Skipped macroblocks that no run tells of yet.
     skipped: u32,
     modes: IntraModes,
-    above: Vec<Edge>,
-    left: Edge,
+    above: Vec<TotalCoeffs>,
+    left: TotalCoeffs,
 }
 
 /// The numbers of non-zero levels of the blocks at an edge of a macroblock, or [`OUTSIDE`].
 #[derive(Clone, Copy, Debug)]
-struct Edge {
+struct TotalCoeffs {
     luma: [u8; 4],
     chroma: [[u8; 2]; 2],
 }
 
-impl Edge {
-    const OUTSIDE: Edge = Edge {
+impl TotalCoeffs {
+    const OUTSIDE: TotalCoeffs = TotalCoeffs {
         luma: [OUTSIDE; 4],
         chroma: [[OUTSIDE; 2]; 2],
     };
 
-    fn below(macroblock: &Macroblock) -> Edge {
+    fn below(macroblock: &Macroblock) -> TotalCoeffs {
         let n = &macroblock.nonzero;
-        Edge {
+        TotalCoeffs {
             luma: [n[10], n[11], n[14], n[15]],
             chroma: [[n[18], n[19]], [n[22], n[23]]],
         }
     }
 
-    fn right_of(macroblock: &Macroblock) -> Edge {
+    fn right_of(macroblock: &Macroblock) -> TotalCoeffs {
         let n = &macroblock.nonzero;
-        Edge {
+        TotalCoeffs {
             luma: [n[5], n[7], n[13], n[15]],
             chroma: [[n[17], n[19]], [n[21], n[23]]],
         }
@@ -69,8 +69,8 @@ impl Cavlc {
             qp: 0,
             skipped: 0,
             modes: IntraModes::new(width),
-            above: vec![Edge::OUTSIDE; width],
-            left: Edge::OUTSIDE,
+            above: vec![TotalCoeffs::OUTSIDE; width],
+            left: TotalCoeffs::OUTSIDE,
         }
     }
 
@@ -81,12 +81,12 @@ impl Cavlc {
         self.qp = header.qp;
         self.skipped = 0;
         self.modes.begin();
-        self.above.fill(Edge::OUTSIDE);
+        self.above.fill(TotalCoeffs::OUTSIDE);
     }
 
     /// The next row.
     pub fn row(&mut self, macroblocks: &[Macroblock], levels: &[Levels], bits: &mut BitWriter) {
-        self.left = Edge::OUTSIDE;
+        self.left = TotalCoeffs::OUTSIDE;
         self.modes.begin_row();
         for (x, macroblock) in macroblocks.iter().enumerate() {
             if macroblock.kind == Kind::PSkip {
@@ -99,8 +99,8 @@ impl Cavlc {
                 }
                 self.macroblock(x, macroblock, levels, bits);
             }
-            self.above[x] = Edge::below(macroblock);
-            self.left = Edge::right_of(macroblock);
+            self.above[x] = TotalCoeffs::below(macroblock);
+            self.left = TotalCoeffs::right_of(macroblock);
         }
     }
 

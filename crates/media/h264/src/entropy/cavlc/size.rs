@@ -20,8 +20,9 @@ pub fn most_bits(macroblock: &Macroblock, levels: &Levels) -> u32 {
     if whole {
         block(&mut bits, &levels.luma_dc, tokens);
     }
-    for quarter in (0..4).filter(|quarter| macroblock.cbp >> quarter & 1 != 0) {
-        let blocks = &levels.luma[4 * quarter..][..4];
+    for sub_macroblock in (0..4).filter(|sub_macroblock| macroblock.cbp >> sub_macroblock & 1 != 0)
+    {
+        let blocks = &levels.luma[4 * sub_macroblock..][..4];
         match macroblock.transform_8x8 {
             true => interleave(blocks)
                 .iter()

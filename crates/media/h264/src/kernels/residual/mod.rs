@@ -38,10 +38,10 @@ pub type Forward<T> = fn(&[u8], usize, &[u8], usize, &mut T);
 
 /// Takes samples (first the slice, then where sample `q0` of the edge begins in it, then the stride), α, β, and the
 /// strength of the four quarters of the edge.
-pub type Edge = fn(&mut [u8], usize, usize, u8, u8, &[i8; 4]);
+pub type EdgeFilter = fn(&mut [u8], usize, usize, u8, u8, &[i8; 4]);
 
-/// As [`Edge`], with boundary strength 4 everywhere.
-pub type StrongEdge = fn(&mut [u8], usize, usize, u8, u8);
+/// As [`EdgeFilter`], with boundary strength 4 everywhere.
+pub type StrongEdgeFilter = fn(&mut [u8], usize, usize, u8, u8);
 
 /// A table of functions. All levels give the same results.
 #[derive(Clone)]
@@ -126,21 +126,21 @@ pub struct Residual {
 
     /// Filters a vertical edge of 16 samples of luma (clause 8.7.2.3): `tC0` of each four rows, -1 where the boundary
     /// strength is 0.
-    pub luma_vertical_edge: Edge,
+    pub luma_vertical_edge: EdgeFilter,
     /// As `luma_vertical_edge`, for a horizontal edge: of each four columns.
-    pub luma_horizontal_edge: Edge,
+    pub luma_horizontal_edge: EdgeFilter,
     /// Filters a vertical edge of 16 samples of luma with boundary strength 4 (clause 8.7.2.4).
-    pub luma_vertical_strong: StrongEdge,
+    pub luma_vertical_strong: StrongEdgeFilter,
     /// As `luma_vertical_strong`, for a horizontal edge.
-    pub luma_horizontal_strong: StrongEdge,
+    pub luma_horizontal_strong: StrongEdgeFilter,
     /// Filters a vertical edge of 8 interleaved pairs of chroma: `tC0` of each two rows.
-    pub chroma_vertical_edge: Edge,
+    pub chroma_vertical_edge: EdgeFilter,
     /// As `chroma_vertical_edge`, for a horizontal edge: of each two columns of pairs.
-    pub chroma_horizontal_edge: Edge,
+    pub chroma_horizontal_edge: EdgeFilter,
     /// Filters a vertical edge of 8 interleaved pairs of chroma with boundary strength 4.
-    pub chroma_vertical_strong: StrongEdge,
+    pub chroma_vertical_strong: StrongEdgeFilter,
     /// As `chroma_vertical_strong`, for a horizontal edge.
-    pub chroma_horizontal_strong: StrongEdge,
+    pub chroma_horizontal_strong: StrongEdgeFilter,
 }
 
 impl Residual {
