@@ -7,9 +7,9 @@
 
 use evener_runtime::Structure;
 
+use crate::exec::service::executor::{self, FrameExecutor};
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, SEQUENTIAL};
 
 /// The number of elements that the structure computes depends on more than the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,13 +35,8 @@ pub fn count(
     graph: &PlaneGraph,
     structure: &'static Structure,
 ) -> Result<Vec<(&'static str, u64)>, Uncountable> {
-    // How often a structure computes an element that is read `times` times.
-    let computed: fn(u64) -> u64 = match structure {
-        s if *s == SEQUENTIAL => |_| 1,
-        s if *s == BACKWARD || *s == BACKWARD_STORE => |times| times,
-        s if *s == BACKWARD_CACHED => |times| times.min(1),
-        _ => return Err(Uncountable { structure }),
-    };
+    let computed = executor::of(structure).and_then(FrameExecutor::times_computed);
+    let computed = computed.ok_or(Uncountable { structure })?;
     // Reads of every element of every stage. Only later stages read a stage, so on the way back from the result all reads of
     // a stage are known when it is reached.
     let mut read: Vec<Vec<u64>> = graph.nodes.iter().map(|n| vec![0; n.size.area()]).collect();

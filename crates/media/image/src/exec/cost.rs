@@ -1,12 +1,11 @@
 //! What a frame costs under each structure, predicted from region inference before anything runs.
 
-use evener_runtime::{Structure, Work};
+use evener_runtime::Work;
 
 use super::batched::Batched;
 use super::tiled::Tiled;
 use crate::format::{Depth, Size};
 use crate::graph::plane::{Node, PlaneGraph, Port};
-use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE, BATCHED, SEQUENTIAL};
 
 /// Operations of pulling one element through the recursion of `backward`, beyond its arithmetic: for a pointwise stage, in
 /// rows, and in lists of scattered elements, which is how a warp pulls. Fitted to the published pipelines.
@@ -48,12 +47,12 @@ const TRANSPOSE_BITS: f64 = 3.0;
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
-    sequential: Work,
-    backward: Work,
-    cached: Work,
-    store: Work,
-    tiled: Work,
-    batched: Work,
+    pub(super) sequential: Work,
+    pub(super) backward: Work,
+    pub(super) cached: Work,
+    pub(super) store: Work,
+    pub(super) tiled: Work,
+    pub(super) batched: Work,
 }
 
 impl Predicted {
@@ -209,16 +208,8 @@ fn multiplicities(graph: &PlaneGraph) -> Vec<(f64, Read)> {
 }
 
 /// The work of a frame: that of its planes together.
-pub fn total(planes: &[Predicted], structure: &Structure) -> Work {
-    let of = |p: &Predicted| match structure {
-        s if *s == SEQUENTIAL => p.sequential,
-        s if *s == BACKWARD => p.backward,
-        s if *s == BACKWARD_CACHED => p.cached,
-        s if *s == BACKWARD_STORE => p.store,
-        s if *s == BATCHED => p.batched,
-        _ => p.tiled,
-    };
-    planes.iter().map(of).fold(Work::default(), |sum, w| Work {
+pub fn total(planes: impl Iterator<Item = Work>) -> Work {
+    planes.fold(Work::default(), |sum, w| Work {
         ops: sum.ops + w.ops,
         bytes: sum.bytes + w.bytes,
         fresh: sum.fresh + w.fresh,

@@ -1,0 +1,90 @@
+//! What runs one plane of frames.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use evener_runtime::Simd;
+
+use crate::exec::access::{Source, Target};
+use crate::exec::backward::{Backward, Cache};
+use crate::exec::batched::Batched;
+use crate::exec::fuse::fuse;
+use crate::exec::sequential::{self, Sequential};
+use crate::exec::tiled::Tiled;
+use crate::frame::Samples;
+use crate::graph::plane::{PlaneGraph, Port};
+use crate::kernels::convert::Scale;
+
+/// The executors of one plane. Those of a single structure are made when it first runs.
+pub(crate) struct Plane {
+    pub(super) graph: PlaneGraph,
+    /// The scales of codes in frames that are read and in frames that are written.
+    scales: (Scale, Scale),
+    /// Whether frames that are read have values instead of codes.
+    values: bool,
+    /// Heights of the passes of `sequential`.
+    pub(super) heights: Vec<u32>,
+    pub(super) tiled: Tiled,
+    /// `None` if the graph cannot run so.
+    pub(super) batched: Option<Batched>,
+    sequential: OnceLock<Sequential>,
+    backward: OnceLock<Backward>,
+    cache: OnceLock<Cache>,
+}
+
+impl Plane {
+    pub(super) fn new(
+        graph: &PlaneGraph,
+        scales: (Scale, Scale),
+        values: bool,
+        private_cache: usize,
+        simd: Simd,
+    ) -> Plane {
+        Plane {
+            graph: graph.clone(),
+            scales,
+            values,
+            heights: sequential::passes(graph, values),
+            tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
+            batched: Batched::new(fuse(graph, false), graph.size, simd),
+            sequential: OnceLock::new(),
+            backward: OnceLock::new(),
+            cache: OnceLock::new(),
+        }
+    }
+
+    /// The value of every sample of the result, if it is known beforehand.
+    pub(super) fn constant(&self) -> Option<f32> {
+        match self.graph.result {
+            Port::Constant(value) => Some(value),
+            Port::Source | Port::Stage(_) => None,
+        }
+    }
+
+    pub(super) fn source<'a>(&self, samples: &'a Samples) -> Source<'a> {
+        Source::new(samples, self.graph.source, self.scales.0)
+    }
+
+    pub(super) fn target<'a>(&self, samples: &'a Samples, rows: Range<usize>) -> Target<'a> {
+        Target::new(samples, rows, self.scales.1)
+    }
+
+    pub(super) fn sequential(&self) -> &Sequential {
+        self.sequential
+            .get_or_init(|| Sequential::new(&self.graph, self.values))
+    }
+
+    pub(super) fn backward(&self) -> &Backward {
+        self.backward.get_or_init(|| Backward::new(&self.graph))
+    }
+
+    pub(super) fn cache(&self) -> &Cache {
+        self.cache.get_or_init(|| Cache::new(&self.graph))
+    }
+}
+
+/// The rows of items `items` of `count` in a plane of `height`.
+pub(super) fn share(items: &Range<u32>, count: u32, height: u32) -> Range<usize> {
+    let at = |i: u32| (u64::from(i) * u64::from(height) / u64::from(count)) as usize;
+    at(items.start)..at(items.end)
+}

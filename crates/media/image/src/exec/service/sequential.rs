@@ -1,0 +1,68 @@
+//! `sequential`: a pass for each stage.
+
+use evener_runtime::{Part, Structure, Work};
+
+use super::executor::{FrameExecutor, Frames};
+use super::plane::{Plane, share};
+use super::{FilterService, Scratch};
+use crate::exec::cost::Predicted;
+use crate::structures::SEQUENTIAL;
+
+pub(super) struct Sequential;
+
+impl FrameExecutor for Sequential {
+    fn structure(&self) -> &'static Structure {
+        &SEQUENTIAL
+    }
+
+    fn prepare(&self, plane: &Plane) {
+        plane.sequential();
+    }
+
+    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
+        Some((0..).map_while(|pass| items(service, pass)).collect())
+    }
+
+    fn work(&self, plane: &Predicted) -> Work {
+        plane.sequential
+    }
+
+    fn times_computed(&self) -> Option<fn(u64) -> u64> {
+        Some(|_| 1)
+    }
+
+    fn run(
+        &self,
+        service: &FilterService,
+        part: &Part,
+        frames: Frames<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let (input, output) = frames.first();
+        let count = items(service, part.pass).unwrap_or(1);
+        for (p, plane) in service.computed() {
+            let Some(&height) = plane.heights.get(part.pass) else {
+                continue;
+            };
+            let rows = share(&part.items, count, height);
+            if rows.is_empty() {
+                continue;
+            }
+            let stages = plane.sequential();
+            let source = plane.source(input.plane(p));
+            let mut target = stages
+                .is_last(part.pass)
+                .then(|| plane.target(output.plane(p), rows.clone()));
+            let (simd, scratch) = (service.simd, &mut scratch.sequential);
+            stages.rows(simd, &source, part.pass, rows, target.as_mut(), scratch);
+        }
+        Ok(())
+    }
+}
+
+/// Items of a pass: the rows of the lowest plane that has it.
+fn items(service: &FilterService, pass: usize) -> Option<u32> {
+    let heights = service.computed();
+    let heights = heights.filter_map(|(_, plane)| plane.heights.get(pass));
+    heights.min().copied()
+}

@@ -1,0 +1,37 @@
+//! `tiled` and `farm`: regions through all stages; of a frame, or of a frame for each worker.
+
+use evener_runtime::{Part, Structure, Work};
+
+use super::executor::{FrameExecutor, Frames};
+use super::{FilterService, Scratch};
+use crate::exec::cost::Predicted;
+
+pub(super) struct Tiled(pub &'static Structure);
+
+impl FrameExecutor for Tiled {
+    fn structure(&self) -> &'static Structure {
+        self.0
+    }
+
+    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
+        Some(vec![service.items()])
+    }
+
+    fn work(&self, plane: &Predicted) -> Work {
+        plane.tiled
+    }
+
+    fn run(
+        &self,
+        service: &FilterService,
+        part: &Part,
+        frames: Frames<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), String> {
+        let (simd, scratch) = (service.simd, &mut scratch.tiled);
+        service.each(part, frames, |plane, source, rows, target| {
+            plane.tiled.rows(simd, source, rows, target, scratch);
+        });
+        Ok(())
+    }
+}
