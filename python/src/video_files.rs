@@ -37,7 +37,7 @@ pub fn _filter_file<'py>(
     let filters = graph.get().filters.clone();
     let result = beside::run(py, progress.as_ref(), |beside| {
         let failed = |error: evener_image::session::Error| match error {
-            evener_image::session::Error::Graph(error) => errors::graph(&error),
+            evener_image::session::Error::Graph { reason, .. } => errors::graph(&reason),
             error => failure(&error, evener_image::session::Error::is_request),
         };
         let session = Session::open(&filters, setup.planes, input, output, kept(audio));
@@ -78,7 +78,9 @@ pub fn _encode_file<'py>(
     let filters = graph.map(|graph| graph.get().filters.clone());
     let result = beside::run(py, progress.as_ref(), |beside| {
         let failed = |error: h264::Error| match error {
-            h264::Error::Graph(error) => errors::graph(&error),
+            h264::Error::Frames(evener_image::session::Error::Graph { reason, .. }) => {
+                errors::graph(&reason)
+            }
             error => failure(&error, h264::Error::is_request),
         };
         let session = h264::Session::open(&config, filters.as_ref(), input, output, kept(audio));

@@ -178,7 +178,7 @@ impl Args {
 pub fn run(args: Args) -> Ended {
     let config = Config::new(&args.settings()).map_err(Failure::request)?;
     let graph = args.filter.as_deref().map(Graph::parse).transpose();
-    let graph = graph.map_err(|error| Failure::from(Error::Graph(error)))?;
+    let graph = graph.map_err(|error| Failure::from(Error::of_filters(error)))?;
     args.stream.check_distinct(None, &args.output)?;
 
     let signals = Signals::take()?;

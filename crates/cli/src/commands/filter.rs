@@ -130,7 +130,7 @@ pub fn run(mut args: Args) -> Ended {
         *name = without_prefix(name);
     }
     let graph =
-        Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
+        Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::from(error)))?;
     args.stream.check_distinct(None, &args.output)?;
 
     let signals = Signals::take()?;

@@ -146,7 +146,7 @@ pub fn run(args: &Args) -> Ended {
             common,
         }) => {
             let parsed =
-                Graph::parse(graph).map_err(|error| Failure::from(session::Error::Graph(error)))?;
+                Graph::parse(graph).map_err(|error| Failure::from(session::Error::from(error)))?;
             let costs = StageCosts::new(&parsed, *size)?;
             common.plan(Workload {
                 name: format!("filter {graph}"),

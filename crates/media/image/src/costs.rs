@@ -39,7 +39,12 @@ impl StageCosts {
         let bytes = size_of::<f32>() * (samples.sum::<usize>() + size.area());
         if bytes > MOST_BYTES {
             let format = bound.output;
-            return Err(Error::Memory { format, bytes });
+            let frames = "the frames in flight";
+            return Err(Error::Memory {
+                format,
+                frames,
+                bytes,
+            });
         }
         let mut frame = Frame::new(scene.format());
         scene.read(&mut frame)?;

@@ -1,10 +1,8 @@
 //! Why an encode could not begin or did not run to its end.
 
-use evener_files::Error as FileError;
-use evener_image::Format;
 use evener_image::graph::GraphError;
-use evener_image::io;
-use evener_runtime::stream::{BoxError, StreamError};
+use evener_image::{Format, io, session};
+use evener_runtime::stream::StreamError;
 
 use crate::syntax::{Limit, SyntaxError};
 
@@ -13,15 +11,9 @@ use crate::syntax::{Limit, SyntaxError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The input or the output cannot be used.
+    /// As in every session over frames.
     #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The output cannot be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// The filters do not fit the frames of the input.
-    #[error("--filter: {0}")]
-    Graph(#[from] GraphError),
+    Frames(#[from] session::Error),
     /// No stream of H.264 can be so.
     #[error("{name}: {cause}; {}", to_fit(cause))]
     Syntax {
@@ -45,48 +37,57 @@ pub enum Error {
         /// Bits of a frame at that rate.
         least: u64,
     },
-    /// There is no room for the frames.
-    #[error(
-        "{format}: pictures in work need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
-    )]
-    Memory {
-        /// Of the pictures.
-        format: Format,
-        /// Bytes for all that are in work, their references, and frames on their way.
-        bytes: usize,
-    },
-    /// The run failed.
-    #[error("{}", of_stream(.0))]
-    Stream(#[from] StreamError),
 }
 
 impl Error {
+    /// The filters cannot be, or do not fit the frames of the input.
+    pub fn of_filters(reason: GraphError) -> Error {
+        let given = "--filter";
+        Error::Frames(session::Error::Graph { given, reason })
+    }
+
+    /// There is no room for so many bytes of pictures.
+    pub(super) fn of_memory(format: Format, bytes: usize) -> Error {
+        let frames = "pictures in work";
+        Error::Frames(session::Error::Memory {
+            format,
+            frames,
+            bytes,
+        })
+    }
+
+    /// The run failed.
+    pub(super) fn of_run(reason: StreamError) -> Error {
+        let work = "encoding";
+        Error::Frames(session::Error::Stream { work, reason })
+    }
+
     /// Whether the request can never work, whatever the files hold.
     pub fn is_request(&self) -> bool {
         match self {
-            Error::Io(error) => matches!(error, io::Error::TestSource { .. }),
-            Error::Graph(_) | Error::SmallBuffer { .. } => true,
-            Error::File(_) | Error::Syntax { .. } | Error::Memory { .. } => false,
-            Error::Stream(error) => error.is_request(),
+            Error::Frames(error) => error.is_request(),
+            Error::SmallBuffer { .. } => true,
+            Error::Syntax { .. } => false,
         }
     }
 
     /// Whether the only failure is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
-        match self {
-            Error::Io(io::Error::ClosedPipe { .. }) => true,
-            Error::Io(io::Error::File(error)) | Error::File(error) => error.is_closed_pipe(),
-            Error::Stream(error) => error.cause::<Error>().is_some_and(Error::is_closed_pipe),
-            _ => false,
-        }
+        matches!(self, Error::Frames(error) if error.is_closed_pipe())
     }
 
     /// Frames the output accepted before.
     pub fn written(&self) -> u64 {
         match self {
-            Error::Stream(error) => error.written(),
-            _ => 0,
+            Error::Frames(error) => error.written(),
+            Error::Syntax { .. } | Error::SmallBuffer { .. } => 0,
         }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Frames(error.into())
     }
 }
 
@@ -113,30 +114,6 @@ fn to_fit(cause: &SyntaxError) -> String {
             ..
         } => format!("name --level {level} or none, or {less}"),
         _ => less.to_owned(),
-    }
-}
-
-fn of_stream(error: &StreamError) -> String {
-    // Errors of files name the file already.
-    let named =
-        |what: String, cause: &BoxError| match cause.is::<io::Error>() || cause.is::<Error>() {
-            true => cause.to_string(),
-            false => format!("{what} failed: {cause}"),
-        };
-    match error {
-        StreamError::Source { unit, cause, .. } => named(format!("reading frame {unit}"), cause),
-        StreamError::Sink {
-            unit: Some(unit),
-            cause,
-            ..
-        } => named(format!("writing frame {unit}"), cause),
-        StreamError::Sink {
-            unit: None, cause, ..
-        } => named("writing the output".to_owned(), cause),
-        StreamError::Unit { unit, message, .. } => {
-            format!("frame {unit}: encoding failed, which is a fault of evener: {message}")
-        }
-        other => other.to_string(),
     }
 }
 
@@ -167,25 +144,18 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_known_through_all_that_wraps_it() {
-        let closed = || FileError::ClosedPipe {
-            name: "standard output".into(),
-            bytes: 7,
-        };
-        let through = |cause: BoxError| {
-            Error::Stream(StreamError::Sink {
-                unit: Some(3),
-                written: 3,
-                cause,
-            })
-        };
-        let wrapped = through(Error::from(closed()).into());
-        assert!(wrapped.is_closed_pipe() && !wrapped.is_request());
-        assert_eq!(wrapped.written(), 3);
-        assert_eq!(wrapped.to_string(), closed().to_string());
-        assert!(Error::from(io::Error::from(closed())).is_closed_pipe());
-        let other = through("it broke".into());
-        assert!(!other.is_closed_pipe());
-        assert_eq!(other.to_string(), "writing frame 3 failed: it broke");
+    fn messages_name_the_option_and_the_work() {
+        let graph = Error::of_filters(GraphError::Empty);
+        assert!(graph.is_request() && graph.to_string().starts_with("--filter: "));
+        let failed = Error::of_run(StreamError::Unit {
+            unit: 7,
+            written: 6,
+            message: "panicked: oh".into(),
+        });
+        assert_eq!(
+            failed.to_string(),
+            "frame 7: encoding failed, which is a fault of evener: panicked: oh"
+        );
+        assert_eq!(failed.written(), 6);
     }
 }

@@ -97,7 +97,7 @@ impl Session {
     ) -> Result<Session, Error> {
         let planned = Planned::of(output.as_ref())?;
         let mut input = open_input(input)?;
-        let preprocess = Preprocess::new(input.format(), graph)?;
+        let preprocess = Preprocess::new(input.format(), graph).map_err(Error::of_filters)?;
         input.want_planes(preprocess.planes_read());
         let origin = input.origin().cloned().map(|origin| match audio {
             Audio::Copied => origin,
@@ -228,7 +228,7 @@ impl Session {
         if let Some(on_progress) = options.on_progress {
             stream = stream.on_progress(on_progress);
         }
-        let report = stream.into(sink)?;
+        let report = stream.into(sink).map_err(Error::of_run)?;
         let totals = lock(&totals);
         let encoded = totals.summary(&format, per_second(rate), config.psnr, config.ssim);
         let small = totals::windowless(&format).filter(|_| config.ssim);
@@ -270,8 +270,5 @@ fn check_buffer(config: &Config, rate: Ratio) -> Result<(), Error> {
 fn check_memory(coded: &Format, bytes: usize) -> Result<(), Error> {
     Vec::<u8>::new()
         .try_reserve_exact(bytes)
-        .map_err(|_| Error::Memory {
-            format: *coded,
-            bytes,
-        })
+        .map_err(|_| Error::of_memory(*coded, bytes))
 }

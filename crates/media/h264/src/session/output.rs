@@ -9,13 +9,12 @@ use evener_files::{
     Destination, Error as FileError, OutputFile, SourceFile, Target, one_line, write_whole,
 };
 use evener_image::Ratio;
+use evener_image::io::Error;
 use evener_image::io::ffmpeg::{Origin, Remux, Tools};
 
 use crate::mp4::{Mp4Writer, Track};
 use crate::syntax::Sequence;
 use crate::unit::CodedPicture;
-
-use super::error::Error;
 
 /// Extensions of byte streams of NAL units (annex B).
 const BYTE_STREAMS: [&str; 3] = ["264", "h264", "avc"];
@@ -234,7 +233,7 @@ impl Output {
             Output::Container(remux, writer, rate) => {
                 writer.finish()?;
                 let units = writer.pictures() as f64 * f64::from(rate.den);
-                Ok(remux.finish(units / f64::from(rate.num))?)
+                remux.finish(units / f64::from(rate.num))
             }
             Output::Null => Ok(()),
         }

@@ -9,7 +9,6 @@ use evener_runtime::stream::{ByteCount, Sink, Source};
 
 use crate::unit::{Coded, InputFrame};
 
-use super::error::Error;
 use super::output::Output;
 use super::totals::Totals;
 
@@ -71,9 +70,9 @@ impl Pictures {
 }
 
 impl<S: Service<Output = Coded>> Sink<S> for Pictures {
-    type Error = Error;
+    type Error = io::Error;
 
-    fn write(&mut self, unit: &Coded) -> Result<(), Error> {
+    fn write(&mut self, unit: &Coded) -> Result<(), io::Error> {
         let picture = unit.picture();
         self.output.write(&picture)?;
         self.count.add(picture.bytes.len() as u64);
@@ -81,11 +80,11 @@ impl<S: Service<Output = Coded>> Sink<S> for Pictures {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Error> {
+    fn finish(&mut self) -> Result<(), io::Error> {
         let none = lock(&self.totals).pictures() == 0;
         if none && !matches!(self.output, Output::Null) {
             let name = self.output.name().to_owned();
-            return Err(io::Error::NoFrames { name }.into());
+            return Err(io::Error::NoFrames { name });
         }
         self.output.finish()
     }

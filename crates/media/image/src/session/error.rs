@@ -1,4 +1,4 @@
-//! Errors of sessions.
+//! Errors of sessions over frames.
 
 use evener_runtime::stream::{BoxError, StreamError};
 
@@ -14,21 +14,42 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The graph does not fit the frames of the input.
-    #[error("graph: {0}")]
-    Graph(#[from] GraphError),
+    #[error("{given}: {reason}")]
+    Graph {
+        /// Where the graph was given.
+        given: &'static str,
+        /// Why it does not fit.
+        #[source]
+        reason: GraphError,
+    },
     /// There is no room for the frames.
     #[error(
-        "{format}: the frames in flight need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
+        "{format}: {frames} need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
     )]
     Memory {
-        /// The larger of the formats.
+        /// Of the largest frames.
         format: Format,
-        /// Bytes for all frames in flight.
+        /// Which frames there is no room for.
+        frames: &'static str,
+        /// Bytes for all of them.
         bytes: usize,
     },
     /// The run failed.
-    #[error("{}", of_stream(.0))]
-    Stream(#[from] StreamError),
+    #[error("{}", of_stream(.reason, .work))]
+    Stream {
+        /// What was done to the frames.
+        work: &'static str,
+        /// Why it failed.
+        #[source]
+        reason: StreamError,
+    },
+}
+
+impl From<GraphError> for Error {
+    fn from(reason: GraphError) -> Error {
+        let given = "graph";
+        Error::Graph { given, reason }
+    }
 }
 
 impl Error {
@@ -41,32 +62,36 @@ impl Error {
                     io::Error::TestSource { .. } | io::Error::Argument { .. }
                 )
             }
-            Error::Graph(_) => true,
+            Error::Graph { .. } => true,
             Error::Memory { .. } => false,
-            Error::Stream(error) => error.is_request(),
+            Error::Stream { reason, .. } => reason.is_request(),
         }
     }
 
     /// Whether the only failure is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
-        let closed = |error: &io::Error| matches!(error, io::Error::ClosedPipe { .. });
+        let closed = |error: &io::Error| match error {
+            io::Error::ClosedPipe { .. } => true,
+            io::Error::File(error) => error.is_closed_pipe(),
+            _ => false,
+        };
         match self {
             Error::Io(error) => closed(error),
-            Error::Stream(error) => error.cause::<io::Error>().is_some_and(closed),
-            Error::Graph(_) | Error::Memory { .. } => false,
+            Error::Stream { reason, .. } => reason.cause::<io::Error>().is_some_and(closed),
+            Error::Graph { .. } | Error::Memory { .. } => false,
         }
     }
 
     /// Frames the output accepted before.
     pub fn written(&self) -> u64 {
         match self {
-            Error::Stream(error) => error.written(),
-            Error::Io(_) | Error::Graph(_) | Error::Memory { .. } => 0,
+            Error::Stream { reason, .. } => reason.written(),
+            Error::Io(_) | Error::Graph { .. } | Error::Memory { .. } => 0,
         }
     }
 }
 
-fn of_stream(error: &StreamError) -> String {
+fn of_stream(error: &StreamError, work: &str) -> String {
     // Errors of files name the file and the frame already.
     let named = |what: String, cause: &BoxError| match cause.is::<io::Error>() {
         true => cause.to_string(),
@@ -83,7 +108,7 @@ fn of_stream(error: &StreamError) -> String {
             unit: None, cause, ..
         } => named("writing the output".to_owned(), cause),
         StreamError::Unit { unit, message, .. } => {
-            format!("frame {unit}: a kernel failed, which is a fault of evener: {message}")
+            format!("frame {unit}: {work} failed, which is a fault of evener: {message}")
         }
         other => other.to_string(),
     }
@@ -93,8 +118,13 @@ fn of_stream(error: &StreamError) -> String {
 mod tests {
     use super::*;
 
+    fn of(reason: StreamError) -> Error {
+        let work = "a kernel";
+        Error::Stream { work, reason }
+    }
+
     fn source(cause: impl Into<BoxError>) -> Error {
-        Error::Stream(StreamError::Source {
+        of(StreamError::Source {
             unit: 7,
             written: 5,
             cause: cause.into(),
@@ -120,18 +150,35 @@ mod tests {
             source("it broke").to_string(),
             "reading frame 7 failed: it broke"
         );
-        let failed = Error::Stream(StreamError::Unit {
+        let failed = of(StreamError::Unit {
             unit: 7,
             written: 6,
             message: "panicked: oh".into(),
         });
-        assert!(failed.to_string().starts_with("frame 7: "));
+        assert!(failed.to_string().starts_with("frame 7: a kernel failed, "));
         assert!(failed.to_string().ends_with("panicked: oh"));
     }
 
     #[test]
+    fn a_closed_pipe_of_bytes_is_known_as_well() {
+        let closed = || evener_files::Error::ClosedPipe {
+            name: "standard output".into(),
+            bytes: 7,
+        };
+        let error = of(StreamError::Sink {
+            unit: Some(3),
+            written: 3,
+            cause: io::Error::from(closed()).into(),
+        });
+        assert!(error.is_closed_pipe() && !error.is_request());
+        assert_eq!(error.to_string(), closed().to_string());
+        assert!(Error::from(io::Error::from(closed())).is_closed_pipe());
+        assert!(!source("it broke").is_closed_pipe());
+    }
+
+    #[test]
     fn a_graph_that_cannot_be_is_the_request() {
-        let error = Error::Graph(GraphError::Empty);
+        let error = Error::from(GraphError::Empty);
         assert!(error.is_request());
         assert!(error.to_string().starts_with("graph: "));
     }

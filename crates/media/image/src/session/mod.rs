@@ -259,7 +259,10 @@ impl Session {
             if let (StreamError::Sink { written, .. }, Some(kept)) = (&mut error, kept) {
                 *written = kept;
             }
-            Error::Stream(error)
+            Error::Stream {
+                work: "a kernel",
+                reason: error,
+            }
         })
     }
 }
@@ -279,6 +282,7 @@ fn check_memory(bound: &Bound) -> Result<(), Error> {
             } else {
                 bound.output
             },
+            frames: "the frames in flight",
             bytes,
         })
 }
