@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use super::{Codec, Depacketise, Format, Frame, Unsupported};
+use super::{Codec, Depacketise, Format, TimestampedUnit, Unsupported};
 use crate::media::Class;
 use crate::rtp::Packet;
 
@@ -174,8 +174,8 @@ impl Aac {
         Some((lengths, begin))
     }
 
-    fn frame(&mut self, timestamp: u32, bytes: Bytes, out: &mut Vec<Frame>) {
-        out.push(Frame {
+    fn frame(&mut self, timestamp: u32, bytes: Bytes, out: &mut Vec<TimestampedUnit>) {
+        out.push(TimestampedUnit {
             timestamp,
             class: Class::Sound,
             damaged: std::mem::take(&mut self.lost),
@@ -190,7 +190,7 @@ pub fn duration(config: &AudioConfig, clock_rate: u32) -> u32 {
 }
 
 impl Depacketise for Aac {
-    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<Frame>) {
+    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<TimestampedUnit>) {
         if missing {
             self.lost = true;
             self.fragment = None;

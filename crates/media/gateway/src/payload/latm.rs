@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::aac::{AudioConfig, Plain, duration};
-use super::{Codec, Depacketise, Format, Frame, Unsupported};
+use super::{Codec, Depacketise, Format, TimestampedUnit, Unsupported};
 use crate::media::Class;
 use crate::rtp::Packet;
 
@@ -38,7 +38,7 @@ impl Latm {
     }
 
     /// Takes apart a whole element (ISO/IEC 14496-3, clause 1.7.3): each frame after its length.
-    fn take(&mut self, mut element: Bytes, mut timestamp: u32, out: &mut Vec<Frame>) {
+    fn take(&mut self, mut element: Bytes, mut timestamp: u32, out: &mut Vec<TimestampedUnit>) {
         for _ in 0..self.frames {
             let mut length = 0;
             while let Some(&byte) = element.first() {
@@ -52,7 +52,7 @@ impl Latm {
                 self.lost = true;
                 return;
             }
-            out.push(Frame {
+            out.push(TimestampedUnit {
                 timestamp,
                 class: Class::Sound,
                 damaged: std::mem::take(&mut self.lost),
@@ -89,7 +89,7 @@ fn stream_mux(bytes: &[u8]) -> Option<(AudioConfig, usize)> {
 }
 
 impl Depacketise for Latm {
-    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<Frame>) {
+    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<TimestampedUnit>) {
         if missing {
             self.lost = true;
             self.element.clear();

@@ -66,7 +66,7 @@ impl Codec {
 
 /// What a format's reader gives: an access unit with the time that the packets have.
 #[derive(Debug)]
-struct Frame {
+struct TimestampedUnit {
     timestamp: u32,
     class: Class,
     damaged: bool,
@@ -76,7 +76,7 @@ struct Frame {
 /// A format. To add one: a file here, and a line in the table of `format.rs`.
 trait Depacketise: Send + std::fmt::Debug {
     /// Takes the next packet; `missing` says that others should have come before it.
-    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<Frame>);
+    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<TimestampedUnit>);
 
     /// How the units are coded.
     fn codec(&self) -> Codec;

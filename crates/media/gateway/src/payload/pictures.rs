@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Codec, Depacketise, Frame};
+use super::{Codec, Depacketise, TimestampedUnit};
 use crate::media::Class;
 use crate::rtp::Packet;
 
@@ -123,7 +123,7 @@ impl<C: Coding> Pictures<C> {
         self.damaged |= self.fragment.take().is_some();
     }
 
-    fn complete(&mut self, out: &mut Vec<Frame>) {
+    fn complete(&mut self, out: &mut Vec<TimestampedUnit>) {
         self.drop_fragment();
         if !self.has_slice {
             // Parameter sets and the like that came on their own are of the next picture. After a loss, they are of one
@@ -157,7 +157,7 @@ impl<C: Coding> Pictures<C> {
                 class = Class::Reference;
             }
         }
-        out.push(Frame {
+        out.push(TimestampedUnit {
             timestamp: self.timestamp.unwrap_or(0),
             class,
             damaged,
@@ -167,7 +167,7 @@ impl<C: Coding> Pictures<C> {
 }
 
 impl<C: Coding> Depacketise for Pictures<C> {
-    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<Frame>) {
+    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<TimestampedUnit>) {
         let same = self.timestamp == Some(packet.timestamp);
         if missing {
             self.drop_fragment();

@@ -1,6 +1,6 @@
 //! Sound of which each packet is a frame: G.711 (RFC 3551, section 4.5.14) and Opus (RFC 7587).
 
-use super::{Codec, Depacketise, Format, Frame};
+use super::{Codec, Depacketise, Format, TimestampedUnit};
 use crate::media::Class;
 use crate::rtp::Packet;
 
@@ -23,11 +23,11 @@ impl Plain {
 }
 
 impl Depacketise for Plain {
-    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<Frame>) {
+    fn push(&mut self, packet: Packet, missing: bool, out: &mut Vec<TimestampedUnit>) {
         if packet.payload.is_empty() {
             return;
         }
-        out.push(Frame {
+        out.push(TimestampedUnit {
             timestamp: packet.timestamp,
             class: Class::Sound,
             damaged: missing,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::clock::{Clock, Decoding};
-use super::{AccessUnit, Codec, Depacketise, Format, Frame, Unsupported};
+use super::{AccessUnit, Codec, Depacketise, Format, TimestampedUnit, Unsupported};
 use crate::rtp::Ordered;
 
 /// A track of pictures or sound.
@@ -14,7 +14,7 @@ pub struct Track {
     is_video: bool,
     clock: Clock,
     decoding: Decoding,
-    frames: Vec<Frame>,
+    units: Vec<TimestampedUnit>,
     /// NTP time and timestamp of the last sender report.
     report: Option<(u64, u32)>,
 }
@@ -33,7 +33,7 @@ impl Track {
             format,
             clock,
             decoding: Decoding::default(),
-            frames: Vec::new(),
+            units: Vec::new(),
             report: None,
         })
     }
@@ -51,9 +51,9 @@ impl Track {
             self.report = None;
         }
         let missing = next.missing > 0 || next.restarts;
-        self.format.push(next.packet, missing, &mut self.frames);
-        for frame in self.frames.drain(..) {
-            let mut pts = self.clock.time(frame.timestamp, now);
+        self.format.push(next.packet, missing, &mut self.units);
+        for unit in self.units.drain(..) {
+            let mut pts = self.clock.time(unit.timestamp, now);
             // Servers that seek send the pictures before the place with its time.
             while self.is_video && self.decoding.has(pts) {
                 pts += 1;
@@ -70,9 +70,9 @@ impl Track {
                 track: self.number,
                 pts,
                 dts,
-                class: frame.class,
-                damaged: frame.damaged,
-                units: frame.units,
+                class: unit.class,
+                damaged: unit.damaged,
+                units: unit.units,
             });
         }
     }

@@ -9,7 +9,7 @@ use crate::graph::args::{ArgError, Args};
 use crate::graph::expression::INPUT;
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::bilinear::Edge;
+use crate::kernels::bilinear::Border;
 use crate::stage::Plane;
 
 const W: &str = "the new width; -1 keeps the aspect, -2 too, and gives an even number";
@@ -127,7 +127,7 @@ pub(super) fn push(from: Size, to: Size, input: Port, graph: &mut PlaneGraph) ->
         name: "resize",
         map,
         size: from,
-        edge: Edge::Repeat,
+        border: Border::Replicate,
         weight: 36.0,
         before: None,
         after: None,

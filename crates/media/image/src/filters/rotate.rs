@@ -5,7 +5,7 @@ use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::colour::Colour;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::bilinear::Edge;
+use crate::kernels::bilinear::Border;
 use crate::stage::Plane;
 
 pub const ENTRY: Entry = Entry {
@@ -89,12 +89,12 @@ impl Filter for Rotate {
             x: (c, -s * ratio),
             y: (s / ratio, c),
         };
-        let edge = Edge::Fill(self.fill.on(plane).unwrap_or(plane.fill));
+        let border = Border::Constant(self.fill.on(plane).unwrap_or(plane.fill));
         let warp = Warp {
             name: "rotate",
             map,
             size: plane.size,
-            edge,
+            border,
             weight: 36.0,
             before: None,
             after: None,

@@ -9,7 +9,7 @@ use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::bilinear::Edge;
+use crate::kernels::bilinear::Border;
 use crate::kernels::{BATCH, interleaved};
 use crate::row_view::RowView;
 use crate::stage::{Batched, Plane, Resample, RowContext, Stage};
@@ -77,7 +77,7 @@ impl Filter for Transpose {
                 y: (sign(self.from_bottom), 0.0),
             },
             size: plane.size,
-            edge: Edge::Fill(plane.fill),
+            border: Border::Constant(plane.fill),
             weight: WEIGHT,
             before: None,
             after: None,

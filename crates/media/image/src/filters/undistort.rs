@@ -9,7 +9,7 @@ use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
-use crate::kernels::bilinear::{Edge, Map};
+use crate::kernels::bilinear::{Border, Map};
 use crate::kernels::lanes::Lanes;
 use crate::stage::Plane;
 
@@ -77,7 +77,7 @@ impl Filter for Undistort {
             name: "undistort",
             map: self.map(plane),
             size: plane.size,
-            edge: Edge::Fill(plane.fill),
+            border: Border::Constant(plane.fill),
             weight: 38.0,
             before: None,
             after: None,

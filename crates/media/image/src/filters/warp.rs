@@ -10,7 +10,7 @@ use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
-use crate::kernels::bilinear::{self, Edge, Map, Sampling, positive};
+use crate::kernels::bilinear::{self, Border, Map, Sampling, positive};
 use crate::kernels::lanes::{Lanes, Scalar};
 use crate::kernels::pointwise::{self, PointOp, Pointwise, Same, with_point_op};
 use crate::kernels::taps::{self, TapRun};
@@ -41,7 +41,7 @@ pub struct Warp<M> {
     pub name: &'static str,
     pub map: M,
     pub size: Size,
-    pub edge: Edge,
+    pub border: Border,
     pub weight: f64,
     /// The operation on every sample.
     pub before: Option<PointOp>,
@@ -61,7 +61,7 @@ impl<M: Bounded + Clone + 'static> Warp<M> {
 
     fn tap(&self, x: i32, y: i32) -> Option<bilinear::Tap> {
         let (sx, sy) = self.map.at(Scalar, x as f32, y as f32);
-        bilinear::tap(sx, sy, self.size, self.edge)
+        bilinear::tap(sx, sy, self.size, self.border)
     }
 }
 
@@ -83,13 +83,13 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
 
     fn combine(&self, x: i32, y: i32, s: &[f32]) -> f32 {
         let of = |op, v| with_point_op!(op, |f| f.of(Scalar, v));
-        let v = match (self.tap(x, y), s, self.edge) {
+        let v = match (self.tap(x, y), s, self.border) {
             (Some(t), &[a, b, c, d], _) => {
                 let [a, b, c, d] = [a, b, c, d].map(|v| of(self.before, v));
                 bilinear::blend([a, b], [c, d], t.fx, t.fy)
             }
-            (_, _, Edge::Fill(fill)) => fill,
-            (_, _, Edge::Repeat) => 0.0,
+            (_, _, Border::Constant(fill)) => fill,
+            (_, _, Border::Replicate) => 0.0,
         };
         of(self.after, v)
     }
@@ -109,10 +109,10 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
             y1: high(y1),
         };
         let plane = Rect::of(self.size);
-        let read = match self.edge {
-            Edge::Repeat => rect.clamp_to(self.size),
+        let read = match self.border {
+            Border::Replicate => rect.clamp_to(self.size),
             // Positions outside the plane are fill and read nothing.
-            Edge::Fill(_) => Rect {
+            Border::Constant(_) => Rect {
                 x0: rect.x0.max(plane.x0),
                 y0: rect.y0.max(plane.y0),
                 x1: rect.x1.min(plane.x1),
@@ -136,7 +136,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         // A position reads the row above and below it, and repeated edges bring in positions from outside.
         let around = (f64::from(rows.start) - 1.5, f64::from(rows.end) + 0.5);
         match self.map.columns(out, around) {
-            Some((low, high)) if self.edge != Edge::Repeat && !self.at_edge(rows.end) => {
+            Some((low, high)) if self.border != Border::Replicate && !self.at_edge(rows.end) => {
                 let start = all.start.max((low.clamp(-1e9, 1e9)).floor() as i32 - 1);
                 let end = all.end.min((high.clamp(-1e9, 1e9)).floor() as i32 + 3);
                 // The last column's tap moves one sample back.
@@ -157,7 +157,7 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
         with_point_op!(self.before, |before| with_point_op!(self.after, |after| {
             let sampling = Sampling {
                 map: &self.map,
-                edge: self.edge,
+                border: self.border,
                 plane: self.size,
                 before,
                 after,
@@ -204,14 +204,14 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
             return None;
         }
         let (kernel, map) = self.map.device()?;
-        let edge = [
-            u32::from(self.edge == Edge::Repeat),
-            self.edge.fill().to_bits(),
+        let border = [
+            u32::from(self.border == Border::Replicate),
+            self.border.fill().to_bits(),
         ];
         let map = map.into_iter().map(f32::to_bits);
         Some(DeviceStage::kernel(
             kernel,
-            edge.into_iter().chain(map).collect(),
+            border.into_iter().chain(map).collect(),
         ))
     }
 
@@ -222,11 +222,11 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
 
 impl<M: Bounded + Clone + 'static> Resample for Warp<M> {
     fn taps_run(&self, simd: Simd, xs: &[i32], ys: &[i32], taps: &mut TapRun) {
-        taps::positions(simd, &self.map, self.edge, self.size, xs, ys, taps);
+        taps::positions(simd, &self.map, self.border, self.size, xs, ys, taps);
     }
 
     fn fill(&self) -> f32 {
-        self.edge.fill()
+        self.border.fill()
     }
 }
 
@@ -235,7 +235,7 @@ impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
         with_point_op!(self.after, |after| {
             let sampling = Sampling {
                 map: &self.map,
-                edge: self.edge,
+                border: self.border,
                 plane: self.size,
                 before: Same,
                 after,
@@ -248,7 +248,7 @@ impl<M: Bounded + Clone + 'static> Batched for Warp<M> {
     fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool {
         let large = matches!(op, PointOp::Above(t) if t >= positive::LEAST);
         let asks = self.after == Some(PointOp::Step(0.0)) && self.before.is_none();
-        large && asks && positive::keeps_positive(simd, (&self.map, self.edge, self.size), out)
+        large && asks && positive::keeps_positive(simd, (&self.map, self.border, self.size), out)
     }
 }
 

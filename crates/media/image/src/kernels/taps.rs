@@ -3,7 +3,7 @@
 //! [`bilinear::rows`](super::bilinear::rows) computes whole rows from stored samples. Here the samples have to be pulled
 //! first, so positions and blending are two steps.
 
-use super::bilinear::{Edge, Map, blend};
+use super::bilinear::{Border, Map, blend};
 use super::lanes::Scalar;
 use crate::for_each_level;
 use crate::format::Size;
@@ -54,7 +54,7 @@ impl TapRun {
 #[inline(always)]
 fn positions_body<M: Map>(
     map: &M,
-    edge: Edge,
+    border: Border,
     plane: Size,
     xs: &[i32],
     ys: &[i32],
@@ -67,7 +67,7 @@ fn positions_body<M: Map>(
     let (fx, fy) = (&mut taps.fx[..n], &mut taps.fy[..n]);
     let (right, bottom) = ((plane.w - 1) as f32, (plane.h - 1) as f32);
     let (last_x, last_y) = ((plane.w as i32 - 2).max(0), (plane.h as i32 - 2).max(0));
-    let repeat = edge == Edge::Repeat;
+    let repeat = border == Border::Replicate;
     for i in 0..n {
         let (sx, sy) = map.at(Scalar, xs[i] as f32, ys[i] as f32);
         // Without short circuits, so that the loop has no branches.
@@ -111,7 +111,7 @@ for_each_level! {
 }
 for_each_level! {
     /// Taps of the outputs (`xs[i]`, `ys[i]`) of a warp of a plane of size `plane`.
-    pub fn positions<M: Map>(map: &M, edge: Edge, plane: Size, xs: &[i32], ys: &[i32], taps: &mut TapRun) = positions_body;
+    pub fn positions<M: Map>(map: &M, border: Border, plane: Size, xs: &[i32], ys: &[i32], taps: &mut TapRun) = positions_body;
 }
 for_each_level! {
     /// Blends runs of upper left, upper right, lower left and lower right samples, which lie one after the other.
@@ -145,14 +145,14 @@ mod tests {
         let ys: Vec<i32> = (0..100).map(|i| i * 7 % 31 - 15).collect();
         for simd in [Simd::Scalar, Simd::detect()] {
             for (w, h) in [(1, 1), (2, 1), (1, 9), (40, 7)] {
-                for edge in [Edge::Repeat, Edge::Fill(0.25)] {
+                for border in [Border::Replicate, Border::Constant(0.25)] {
                     for scale in [0.37, 1.0, f32::INFINITY, f32::NAN] {
                         let (map, plane) = (Scaled(scale), Size { w, h });
                         let mut run = TapRun::default();
-                        positions(simd, &map, edge, plane, &xs, &ys, &mut run);
+                        positions(simd, &map, border, plane, &xs, &ys, &mut run);
                         for i in 0..xs.len() {
                             let (sx, sy) = map.at(Scalar, xs[i] as f32, ys[i] as f32);
-                            match tap(sx, sy, plane, edge) {
+                            match tap(sx, sy, plane, border) {
                                 None => assert_eq!(run.x[i], -1),
                                 Some(t) => {
                                     assert_eq!((run.x[i], run.y[i]), (t.x, t.y));

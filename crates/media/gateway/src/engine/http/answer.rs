@@ -25,7 +25,7 @@ const KEY: Duration = Duration::from_secs(3);
 const MOST_SECONDS: f64 = 366.0 * 86_400.0;
 
 /// What a path is of.
-enum Place {
+enum Resource {
     /// How the gateway is doing.
     Status,
     /// A stream.
@@ -68,18 +68,18 @@ pub struct Asked {
 
 /// What a request asks for. Parameters of the query are the origin's, but for `format`, and for `start` where there is no
 /// pool; where there is no origin they are ignored.
-fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, Refused> {
+fn resource(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Resource, Refused> {
     let (access, pools) = (&shared.access, &shared.pools);
     let path = request.path.as_str();
     if matches!(path, "/status" | "/status/events") {
-        return Ok(Place::Status);
+        return Ok(Resource::Status);
     }
     if let Some(rest) = at_origin(request, "/pool/", &["format"]) {
         let (pool, path) = rest.split_once('/').unwrap_or((&rest, ""));
         if !pools.has(pool) {
             return Err(NoOrigin::Unknown(shown(pool)).into());
         }
-        return Ok(Place::Stream(Wanted {
+        return Ok(Resource::Stream(Wanted {
             name: format!("pool {}", shown(&rest)),
             key: format!("pool {rest}"),
             format: format(request)?,
@@ -96,7 +96,7 @@ fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, 
             .map_err(|error| Refused::bad(format!("/rtsp/{}: {error}", shown(&rest))))?;
         access.ask(url.host())?;
         let start = start(request)?;
-        return Ok(Place::Stream(Wanted {
+        return Ok(Resource::Stream(Wanted {
             name: url.to_string(),
             // A place in a recording is for one client.
             key: match start {
@@ -115,7 +115,7 @@ fn place(request: &Request, shared: &Shared, peer: SocketAddr) -> Result<Place, 
         }
         access.open(address.ip())?;
         let name = format!("udp {address}");
-        return Ok(Place::Stream(Wanted {
+        return Ok(Resource::Stream(Wanted {
             key: name.clone(),
             name,
             format,
@@ -240,11 +240,11 @@ impl Engine {
                 Ok(Some(request)) => request,
                 Err(refused) => return self.refuse(number, &refused, true),
             };
-            let place = match place(&request, &self.shared, client.peer) {
-                Ok(place) => place,
+            let resource = match resource(&request, &self.shared, client.peer) {
+                Ok(resource) => resource,
                 Err(refused) => return self.refuse(number, &refused, request.wants_body),
             };
-            if let Place::Stream(wanted) = &place
+            if let Resource::Stream(wanted) = &resource
                 && request.wants_body
                 && let Some(other) = self.elsewhere(&wanted.key)
             {
@@ -258,9 +258,9 @@ impl Engine {
                 client.active = now;
             }
             self.counts.requests += 1;
-            let served = match place {
-                Place::Status => self.serve_status(number, &request, now),
-                Place::Stream(wanted) => self.serve_stream(number, &request, wanted, now),
+            let served = match resource {
+                Resource::Status => self.serve_status(number, &request, now),
+                Resource::Stream(wanted) => self.serve_stream(number, &request, wanted, now),
             };
             if let Err(refused) = served {
                 self.refuse(number, &refused, request.wants_body);

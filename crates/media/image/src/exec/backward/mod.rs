@@ -31,7 +31,7 @@ mod step;
 
 pub use cache::Cache;
 pub use pull::Mode;
-use pull::{Frame, Pull};
+use pull::{Pull, StageScratch};
 use run::{RUN, Run, sized};
 use step::Step;
 
@@ -50,7 +50,7 @@ pub struct Backward {
 /// Memory of one worker. It grows to what the graphs it is used for need and stays there.
 #[derive(Default)]
 pub struct Scratch {
-    frames: Vec<Frame>,
+    stages: Vec<StageScratch>,
     run: Vec<f32>,
 }
 
@@ -58,7 +58,7 @@ impl Scratch {
     /// What [`Mode::Store`] wrote of stage `node` last, row after row. It is longer than the plane if the memory was used for
     /// a larger one.
     pub fn stored(&self, node: usize) -> &[f32] {
-        self.frames.get(node).map_or(&[], |frame| &frame.stored)
+        self.stages.get(node).map_or(&[], |stage| &stage.stored)
     }
 }
 
@@ -96,13 +96,13 @@ impl Backward {
     ) {
         let width = self.size.w as usize;
         let Scratch {
-            frames,
+            stages,
             run: values,
         } = scratch;
-        if frames.len() < self.steps.len() {
-            frames.resize_with(self.steps.len(), Frame::default);
+        if stages.len() < self.steps.len() {
+            stages.resize_with(self.steps.len(), StageScratch::default);
         }
-        let frames = &mut frames[..self.steps.len()];
+        let stages = &mut stages[..self.steps.len()];
         let pull = Pull {
             steps: &self.steps,
             simd,
@@ -119,10 +119,10 @@ impl Backward {
                     n,
                 };
                 if let Some(all) = target.values() {
-                    pull.port(self.result, run, frames, &mut all[at..at + n]);
+                    pull.port(self.result, run, stages, &mut all[at..at + n]);
                 } else {
                     let values = sized(values, n);
-                    pull.port(self.result, run, frames, values);
+                    pull.port(self.result, run, stages, values);
                     target.store(simd, at, values);
                 }
             }

@@ -25,9 +25,9 @@ pub enum Mode<'a> {
     Store,
 }
 
-/// Memory of one stage. A stage pulls only stages before it, so one frame for each is enough.
+/// Memory of one stage. A stage pulls only stages before it, so one for each is enough.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(super) struct StageScratch {
     pub work: Work,
     pub missing: Missing,
     /// What `backward-store` writes.
@@ -56,18 +56,18 @@ pub(super) struct Pull<'a> {
 }
 
 impl Pull<'_> {
-    /// The run from a port. `frames` are those of all stages the port may lead to.
-    pub fn port(&self, port: Port, run: Run<'_>, frames: &mut [Frame], out: &mut [f32]) {
+    /// The run from a port. `stages` is the memory of all stages the port may lead to.
+    pub fn port(&self, port: Port, run: Run<'_>, stages: &mut [StageScratch], out: &mut [f32]) {
         match port {
             Port::Source => source::read(self.simd, self.source, run, out),
             Port::Constant(value) => out.fill(value),
-            Port::Stage(i) => self.stage(i, run, frames, out),
+            Port::Stage(i) => self.stage(i, run, stages, out),
         }
     }
 
-    fn stage(&self, i: usize, run: Run<'_>, frames: &mut [Frame], out: &mut [f32]) {
-        let (below, rest) = frames.split_at_mut(i);
-        let Frame {
+    fn stage(&self, i: usize, run: Run<'_>, stages: &mut [StageScratch], out: &mut [f32]) {
+        let (below, rest) = stages.split_at_mut(i);
+        let StageScratch {
             work,
             missing,
             stored,
@@ -93,7 +93,7 @@ impl Pull<'_> {
         step: &Step,
         run: Run<'_>,
         work: &mut Work,
-        below: &mut [Frame],
+        below: &mut [StageScratch],
         out: &mut [f32],
     ) {
         if step.reads_source() && self.in_place(step, run, work, out) {
@@ -162,7 +162,7 @@ impl Pull<'_> {
         run: Run<'_>,
         (dx, dy): (i32, i32),
         (xs, ys): (&mut Vec<i32>, &mut Vec<i32>),
-        below: &mut [Frame],
+        below: &mut [StageScratch],
         out: &mut [f32],
     ) {
         let Size { w, h } = step.input_size;
@@ -208,7 +208,7 @@ impl Pull<'_> {
         offsets: &[(i32, i32)],
         run: Run<'_>,
         work: &mut Work,
-        below: &mut [Frame],
+        below: &mut [StageScratch],
         out: &mut [f32],
     ) {
         let n = out.len();
@@ -236,7 +236,7 @@ impl Pull<'_> {
         step: &Step,
         run: Run<'_>,
         work: &mut Work,
-        below: &mut [Frame],
+        below: &mut [StageScratch],
         out: &mut [f32],
     ) {
         let n = out.len();
@@ -296,7 +296,7 @@ impl Pull<'_> {
         step: &Step,
         run: Run<'_>,
         work: &mut Work,
-        below: &mut [Frame],
+        below: &mut [StageScratch],
         out: &mut [f32],
     ) {
         let Work {

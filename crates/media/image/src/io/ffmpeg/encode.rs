@@ -31,7 +31,7 @@ pub struct Encoder {
     process: Process,
     /// `None` once the pipe is closed.
     writer: Option<y4m::Writer<ChildStdin>>,
-    place: Place,
+    staging: Staging,
     joint: Joint,
     rate: Ratio,
     depth: Depth,
@@ -63,7 +63,7 @@ impl Partial {
 }
 
 /// Where FFmpeg writes.
-enum Place {
+enum Staging {
     File(Staged),
     Pictures(StagedFolder),
 }
@@ -107,16 +107,16 @@ impl Encoder {
         let mut joint = Joint::new(tools, path, source, origin)?;
         joint.further = further.to_vec();
         let (name, path) = (joint.name.as_str(), joint.path.as_path());
-        let (place, target) = match Numbered::of(&joint.path) {
+        let (staging, target) = match Numbered::of(&joint.path) {
             Some(pictures) if kind == Kind::Pictures => {
                 let folder = StagedFolder::create(&joint.path, source.mode())?;
                 let target = pictures.within(folder.path());
-                (Place::Pictures(folder), target)
+                (Staging::Pictures(folder), target)
             }
             _ => {
                 let staged = joint.stage()?;
                 let target = staged.temporary().unwrap_or(path).into();
-                (Place::File(staged), target)
+                (Staging::File(staged), target)
             }
         };
         let (options, lost) = options(kind, &joint.extension(), format, timing, origin);
@@ -141,7 +141,7 @@ impl Encoder {
         Ok(Encoder {
             writer: Some(writer),
             process,
-            place,
+            staging,
             rate: timing.rate,
             depth: format.depth,
             kind,
@@ -160,7 +160,7 @@ impl Encoder {
 
     /// Whether it writes a file for each frame.
     pub(crate) fn writes_pictures(&self) -> bool {
-        matches!(self.place, Place::Pictures(_))
+        matches!(self.staging, Staging::Pictures(_))
     }
 
     /// What of the origin the file cannot hold, as far as known before it is finished, each as a part of a sentence.
@@ -227,9 +227,9 @@ impl Encoder {
         let said = match self.process.wait_written(self.frames) {
             Ok(said) => said,
             Err(error) => {
-                let frames = match &self.place {
-                    Place::File(staged) => self.joint.frames(staged),
-                    Place::Pictures(_) => None,
+                let frames = match &self.staging {
+                    Staging::File(staged) => self.joint.frames(staged),
+                    Staging::Pictures(_) => None,
                 };
                 self.keep_partial(frames);
                 return Err(error);
@@ -242,8 +242,8 @@ impl Encoder {
                 self.joint.name
             );
         }
-        match &mut self.place {
-            Place::Pictures(folder) => {
+        match &mut self.staging {
+            Staging::Pictures(folder) => {
                 let written = folder.commit()?;
                 let all = Numbered::of(&self.joint.path).map_or(0, |one| one.files().len() as u64);
                 if all > written {
@@ -254,7 +254,7 @@ impl Encoder {
                     );
                 }
             }
-            Place::File(staged) => {
+            Staging::File(staged) => {
                 let origin = self.joint.origin.as_ref();
                 if self.kind.holds_others() && origin.is_some_and(Origin::has_others) {
                     let (num, den) = (f64::from(self.rate.num), f64::from(self.rate.den));
@@ -280,21 +280,21 @@ impl Encoder {
         }
         self.finished = true;
         let (name, extension) = (&self.joint.name, self.joint.extension());
-        match (&mut self.place, frames) {
-            (Place::File(staged), Some(frames)) => {
+        match (&mut self.staging, frames) {
+            (Staging::File(staged), Some(frames)) => {
                 if self.joint.commit(staged).is_ok() {
                     self.partial.kept.store(frames + 1, Ordering::Relaxed);
                 }
             }
-            (Place::File(_), None) if ["mp4", "m4v", "mov"].contains(&extension.as_str()) => {
+            (Staging::File(_), None) if ["mp4", "m4v", "mov"].contains(&extension.as_str()) => {
                 tracing::warn!(
                     "{name}: nothing is kept, as a .{extension} that is not finished cannot be read; a .mkv can"
                 );
             }
-            (Place::File(_), None) => {
+            (Staging::File(_), None) => {
                 tracing::warn!("{name}: nothing is kept, as no frame of it can be read")
             }
-            (Place::Pictures(_), _) => tracing::warn!("{name}: no picture is kept"),
+            (Staging::Pictures(_), _) => tracing::warn!("{name}: no picture is kept"),
         }
     }
 

@@ -20,20 +20,20 @@ pub trait Map: Debug + Send + Sync {
 
 /// What lies outside the source.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Edge {
+pub enum Border {
     /// This value, if the position is outside \[0, W-1\] x \[0, H-1\].
-    Fill(f32),
+    Constant(f32),
     /// The sample at the nearest position inside.
-    Repeat,
+    Replicate,
 }
 
-impl Edge {
+impl Border {
     /// The value of outputs without taps.
     #[inline]
     pub fn fill(self) -> f32 {
         match self {
-            Edge::Fill(v) => v,
-            Edge::Repeat => 0.0,
+            Border::Constant(v) => v,
+            Border::Replicate => 0.0,
         }
     }
 }
@@ -53,12 +53,12 @@ pub struct Tap {
 
 /// The tap of a source position in a plane, or `None` for fill: the definition all variants follow.
 #[inline]
-pub fn tap(sx: f32, sy: f32, plane: Size, edge: Edge) -> Option<Tap> {
+pub fn tap(sx: f32, sy: f32, plane: Size, border: Border) -> Option<Tap> {
     let (right, bottom) = ((plane.w - 1) as f32, (plane.h - 1) as f32);
-    let (sx, sy) = match edge {
-        Edge::Repeat => (sx.max(0.0).min(right), sy.max(0.0).min(bottom)),
-        Edge::Fill(_) if sx >= 0.0 && sx <= right && sy >= 0.0 && sy <= bottom => (sx, sy),
-        Edge::Fill(_) => return None,
+    let (sx, sy) = match border {
+        Border::Replicate => (sx.max(0.0).min(right), sy.max(0.0).min(bottom)),
+        Border::Constant(_) if sx >= 0.0 && sx <= right && sy >= 0.0 && sy <= bottom => (sx, sy),
+        Border::Constant(_) => return None,
     };
     let x = (sx as i32).min(plane.w as i32 - 2).max(0);
     let y = (sy as i32).min(plane.h as i32 - 2).max(0);
@@ -84,7 +84,7 @@ pub struct Sampling<'a, M, B, A> {
     /// The source positions.
     pub map: &'a M,
     /// What lies outside.
-    pub edge: Edge,
+    pub border: Border,
     /// Size of the plane.
     pub plane: Size,
     /// Maps every sample, but not fill.

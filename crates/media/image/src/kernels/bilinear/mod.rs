@@ -14,7 +14,7 @@ mod spans;
 #[cfg(target_arch = "x86_64")]
 mod taps8;
 
-pub use definition::{Edge, Map, Sampling, Tap, blend, tap};
+pub use definition::{Border, Map, Sampling, Tap, blend, tap};
 
 use evener_runtime::Simd;
 
@@ -34,7 +34,7 @@ pub fn rows<M: Map, B: Pointwise, A: Pointwise>(
 ) {
     debug_assert!(Rect::of(sampling.plane).union(&lines.rect()) == Rect::of(sampling.plane));
     if lines.rect().is_empty() {
-        let fill = sampling.after.of(Scalar, sampling.edge.fill());
+        let fill = sampling.after.of(Scalar, sampling.border.fill());
         return out.iter_mut().for_each(|row| row.fill(fill));
     }
     #[cfg(target_arch = "x86_64")]
@@ -55,17 +55,17 @@ fn row_reference<M: Map, B: Pointwise, A: Pointwise>(
 ) {
     let &Sampling {
         map,
-        edge,
+        border,
         plane,
         before,
         after,
     } = sampling;
-    let fill = edge.fill();
+    let fill = border.fill();
     let (right, bottom) = (plane.w as i32 - 1, plane.h as i32 - 1);
     let at = |x, y| before.of(Scalar, lines.at(x, y));
     for (i, o) in out.iter_mut().enumerate() {
         let (sx, sy) = map.at(Scalar, (x0 + i as i32) as f32, y as f32);
-        let v = tap(sx, sy, plane, edge).map_or(fill, |t| {
+        let v = tap(sx, sy, plane, border).map_or(fill, |t| {
             let (x1, y1) = ((t.x + 1).min(right), (t.y + 1).min(bottom));
             let upper = [at(t.x, t.y), at(x1, t.y)];
             let lower = [at(t.x, y1), at(x1, y1)];
@@ -108,10 +108,10 @@ mod tests {
             .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
             .collect();
         let lines = RowView::plane(&samples, plane.w as usize, Rect::of(plane));
-        for edge in [Edge::Fill(0.5), Edge::Repeat] {
+        for border in [Border::Constant(0.5), Border::Replicate] {
             let sampling = Sampling {
                 map: &Turn,
-                edge,
+                border,
                 plane,
                 before: Same,
                 after: Same,
@@ -125,7 +125,7 @@ mod tests {
                     let mut got = vec![vec![f32::NAN; n]; count];
                     let mut out: Vec<&mut [f32]> = got.iter_mut().map(|row| &mut row[..]).collect();
                     rows(simd, &sampling, &lines, (x0, y0), &mut out);
-                    assert!(got == expected, "{simd}, {edge:?}, from {x0}, {y0}");
+                    assert!(got == expected, "{simd}, {border:?}, from {x0}, {y0}");
                 }
             }
         }
@@ -135,7 +135,7 @@ mod tests {
     fn what_reads_nothing_is_fill() {
         let sampling = Sampling {
             map: &Turn,
-            edge: Edge::Fill(0.25),
+            border: Border::Constant(0.25),
             plane: Size { w: 9, h: 9 },
             before: Same,
             after: Same,

@@ -16,7 +16,7 @@
 
 use evener_runtime::Simd;
 
-use super::definition::{Edge, Map};
+use super::definition::{Border, Map};
 use crate::for_each_width;
 use crate::format::Size;
 use crate::geometry::Rect;
@@ -32,21 +32,25 @@ const SMALL: f32 = 1e-15;
 const NEAR: f32 = 1.0 / 128.0;
 
 /// Whether every output in `out` is certain to be above 0 exactly if it would be with a 1 for every sample above 0.
-pub fn keeps_positive<M: Map>(simd: Simd, (map, edge, plane): (&M, Edge, Size), out: Rect) -> bool {
+pub fn keeps_positive<M: Map>(
+    simd: Simd,
+    (map, border, plane): (&M, Border, Size),
+    out: Rect,
+) -> bool {
     let mut certain = true;
-    look(simd, out.width(), map, edge, plane, out, &mut certain);
+    look(simd, out.width(), map, border, plane, out, &mut certain);
     certain
 }
 
 for_each_width! {
-    fn look<M: Map>(wide n, map: &M, edge: Edge, plane: Size, out: Rect, certain: &mut bool) = look_body;
+    fn look<M: Map>(wide n, map: &M, border: Border, plane: Size, out: Rect, certain: &mut bool) = look_body;
 }
 
 #[inline(always)]
 fn look_body<S: Lanes, M: Map>(
     s: S,
     map: &M,
-    edge: Edge,
+    border: Border,
     plane: Size,
     out: Rect,
     certain: &mut bool,
@@ -54,7 +58,7 @@ fn look_body<S: Lanes, M: Map>(
     const MOST: usize = 16;
     let (mut xs, mut ys) = ([0.0; MOST], [0.0; MOST]);
     let (right, bottom) = ((plane.w - 1) as f32, (plane.h - 1) as f32);
-    let repeats = edge == Edge::Repeat;
+    let repeats = border == Border::Replicate;
     for y in out.y0..out.y1 {
         for x in (out.x0..out.x1).step_by(S::N) {
             let (sx, sy) = map.at(s, s.count(x as f32), s.splat(y as f32));
@@ -94,17 +98,17 @@ mod tests {
 
     const PLANE: Size = Size { w: 40, h: 8 };
 
-    fn certain_at(map: &Shift, edge: Edge, out: Rect) -> bool {
+    fn certain_at(map: &Shift, border: Border, out: Rect) -> bool {
         let all: Vec<bool> = Simd::levels()
             .into_iter()
-            .map(|simd| keeps_positive(simd, (map, edge, PLANE), out))
+            .map(|simd| keeps_positive(simd, (map, border, PLANE), out))
             .collect();
         assert!(all.iter().all(|&c| c == all[0]), "{map:?}: {all:?}");
         all[0]
     }
 
     fn certain(map: &Shift, out: Rect) -> bool {
-        certain_at(map, Edge::Fill(0.0), out)
+        certain_at(map, Border::Constant(0.0), out)
     }
 
     #[test]
@@ -125,7 +129,7 @@ mod tests {
         assert!(!certain(&Shift(0.001, 0.0), last));
         assert!(!certain(&Shift(0.999, 0.0), last));
         assert!(certain(&Shift(0.001, 0.25), last));
-        assert!(!certain_at(&Shift(0.001, 0.25), Edge::Repeat, last));
+        assert!(!certain_at(&Shift(0.001, 0.25), Border::Replicate, last));
         assert!(certain(&Shift(39.001, 0.0), last));
     }
 

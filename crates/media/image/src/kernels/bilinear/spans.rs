@@ -82,7 +82,7 @@ mod tests {
     use evener_runtime::Simd;
 
     use super::*;
-    use crate::kernels::bilinear::{Edge, tap};
+    use crate::kernels::bilinear::{Border, tap};
     use crate::kernels::lanes::Scalar;
 
     /// Positions (a x + b y + c, d x + e y + f).
@@ -131,7 +131,7 @@ mod tests {
                 for row in 0..STRIP as i32 {
                     let inside = |i: &usize| {
                         let (sx, sy) = map.at(Scalar, (x + *i as i32) as f32, (y + row) as f32);
-                        tap(sx, sy, plane, Edge::Fill(0.0)).is_some()
+                        tap(sx, sy, plane, Border::Constant(0.0)).is_some()
                     };
                     let expected: Vec<usize> = (0..n).filter(inside).collect();
                     let got = spans.as_ref().map_or(0..0, |s| s[row as usize].clone());

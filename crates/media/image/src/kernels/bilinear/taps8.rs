@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::definition::{Edge, Map};
+use super::definition::{Border, Map};
 use crate::format::Size;
 use crate::kernels::lanes::{Avx2, Lanes};
 
@@ -71,21 +71,21 @@ impl Taps8 {
     pub(super) fn new(
         s: Avx2,
         plane: Size,
-        edge: Edge,
+        border: Border,
         (columns, rows): ((i32, i32), (i32, i32)),
         (mut sx, mut sy): (__m256, __m256),
     ) -> Option<Taps8> {
         let zero = _mm256_setzero_ps();
         let (right, bottom) = (s.splat((plane.w - 1) as f32), s.splat((plane.h - 1) as f32));
         let mut inside = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
-        match edge {
-            Edge::Fill(_) => {
+        match border {
+            Border::Constant(_) => {
                 inside = self::inside(s, plane, (sx, sy));
                 if _mm256_movemask_ps(inside) == 0 {
                     return None;
                 }
             }
-            Edge::Repeat => {
+            Border::Replicate => {
                 sx = _mm256_min_ps(_mm256_max_ps(sx, zero), right);
                 sy = _mm256_min_ps(_mm256_max_ps(sy, zero), bottom);
             }

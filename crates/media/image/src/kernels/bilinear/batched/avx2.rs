@@ -123,7 +123,7 @@ impl Taps {
         }
         let position = sampling.map.at(s, s.count(x as f32), s.splat(y as f32));
         let within = ((rect.x0, rect.x1 - 2), (rect.y0, rect.y1 - 2));
-        let Some(eight) = Taps8::new(s, sampling.plane, sampling.edge, within, position) else {
+        let Some(eight) = Taps8::new(s, sampling.plane, sampling.border, within, position) else {
             return Taps::NONE;
         };
         let mut taps = Taps {
@@ -219,7 +219,7 @@ unsafe fn sampled<M: Map, A: Pointwise, R: LoadBatch>(
     if taps.inside == 0xff {
         return [of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)];
     }
-    let fill = sampling.after.of(s, s.splat(sampling.edge.fill()));
+    let fill = sampling.after.of(s, s.splat(sampling.border.fill()));
     let mut all = [fill; BATCH];
     for (i, v) in all.iter_mut().enumerate() {
         if taps.inside >> i & 1 == 1 {

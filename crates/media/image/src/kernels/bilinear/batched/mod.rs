@@ -114,9 +114,9 @@ fn one<M: Map, A: Pointwise>(
     (x, y): (i32, i32),
 ) -> [f32; BATCH] {
     let (sx, sy) = sampling.map.at(Scalar, x as f32, y as f32);
-    let tap = tap(sx, sy, sampling.plane, sampling.edge);
+    let tap = tap(sx, sy, sampling.plane, sampling.border);
     std::array::from_fn(|frame| {
-        let v = tap.map_or(sampling.edge.fill(), |t| {
+        let v = tap.map_or(sampling.border.fill(), |t| {
             let of = |x, y| block.at(x, y, frame);
             let upper = [of(t.x, t.y), of(t.x + 1, t.y)];
             let lower = [of(t.x, t.y + 1), of(t.x + 1, t.y + 1)];

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::run::Run;
 use super::view::SourceView;
 use super::{blend, sampled};
-use crate::kernels::bilinear::definition::{Edge, Map, Sampling};
+use crate::kernels::bilinear::definition::{Border, Map, Sampling};
 use crate::kernels::bilinear::taps8::{Taps8, span};
 use crate::kernels::lanes::{Avx2, Lanes, Scalar};
 use crate::kernels::pointwise::Pointwise;
@@ -24,12 +24,12 @@ pub(super) fn outputs<M: Map, B: Pointwise, A: Pointwise>(
     out: &mut [f32],
 ) -> bool {
     let n = out.len();
-    let within = match sampling.edge {
-        Edge::Fill(_) if sides => span(s, sampling.map, sampling.plane, (x, y), n),
+    let within = match sampling.border {
+        Border::Constant(_) if sides => span(s, sampling.map, sampling.plane, (x, y), n),
         _ => 0..n,
     };
     let again = !tried || within.len() < n;
-    let fill = sampling.after.of(Scalar, sampling.edge.fill());
+    let fill = sampling.after.of(Scalar, sampling.border.fill());
     let (out, after) = out.split_at_mut(within.end);
     let (before, those) = out.split_at_mut(within.start);
     before.fill(fill);
@@ -80,9 +80,9 @@ fn anywhere<M: Map, B: Pointwise, A: Pointwise>(
     sx: __m256,
     sy: __m256,
 ) -> __m256 {
-    let (plane, edge) = (sampling.plane, sampling.edge);
-    let fill = _mm256_set1_ps(edge.fill());
-    let Some(taps) = Taps8::new(s, plane, edge, (view.x, view.y), (sx, sy)) else {
+    let (plane, border) = (sampling.plane, sampling.border);
+    let fill = _mm256_set1_ps(border.fill());
+    let Some(taps) = Taps8::new(s, plane, border, (view.x, view.y), (sx, sy)) else {
         return fill;
     };
     let at = taps.places((view.x.0, view.y.0), view.stride);

@@ -15,7 +15,7 @@ use evener_runtime::Simd;
 use self::prefetcher::Prefetcher;
 use self::run::{Run, locate};
 use self::view::SourceView;
-use super::definition::{Edge, Map, Sampling};
+use super::definition::{Border, Map, Sampling};
 use super::spans::{spans, whole};
 use super::taps8::RUN;
 use crate::kernels::STRIP;
@@ -56,12 +56,12 @@ fn rows_avx2<M: Map, B: Pointwise, A: Pointwise>(
 ) {
     let (mut run, mut prefetcher) = (Run::new(), Prefetcher::new());
     let far = view.data.len() > NEAR;
-    let fill = sampling.after.of(Scalar, sampling.edge.fill());
+    let fill = sampling.after.of(Scalar, sampling.border.fill());
     for (rows, y0) in out.chunks_mut(STRIP).zip((y0..).step_by(STRIP)) {
         let n = rows.first().map_or(0, |row| row.len());
-        let known = match sampling.edge {
-            Edge::Fill(_) => spans(s, sampling.map, sampling.plane, (x0, y0), n),
-            Edge::Repeat => None,
+        let known = match sampling.border {
+            Border::Constant(_) => spans(s, sampling.map, sampling.plane, (x0, y0), n),
+            Border::Replicate => None,
         };
         let sides = known.is_none();
         let spans = known.unwrap_or_else(|| whole(n));
