@@ -1,4 +1,4 @@
-//! Benchmarks of evener.
+//! The benchmarks behind `evener bench`. The README lists the modules.
 
 #![forbid(unsafe_code)]
 

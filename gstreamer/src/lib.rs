@@ -1,4 +1,4 @@
-//! evener in GStreamer: the element `evenerfilter`. docs/gstreamer.md shows how it is used.
+//! The GStreamer element `evenerfilter`. docs/gstreamer.md is the manual.
 
 mod element;
 mod formats;

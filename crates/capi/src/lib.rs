@@ -1,7 +1,7 @@
-//! libevener: what programs in C call. `include/evener.h` is its header, docs/c.md shows how it is used.
+//! libevener: the functions for C. `include/evener.h` is the header; docs/c.md is the manual.
 //!
-//! No panic leaves a function: it becomes [`Status::Panicked`]. A function that fails leaves one line in the thread's
-//! [`evener_last_error`].
+//! No panic leaves a function: it becomes [`Status::Panicked`]. A function that fails sets the thread's
+//! [`evener_last_error`], one line of text.
 
 #[allow(unsafe_code)]
 mod bytes;

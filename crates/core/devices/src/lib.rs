@@ -1,6 +1,16 @@
-//! Devices behind the runtime's trait: OpenCL and CUDA.
+//! OpenCL and CUDA devices for streams of [`evener_runtime`].
 //!
-//! Drivers are looked for when they are needed, so evener builds and starts without any.
+//! Drivers are loaded when they are needed, so a program builds and starts without any. [`list`] describes the
+//! devices, and [`open`] opens one by name. Pass it to
+//! [`Builder::devices`](evener_runtime::runtime::Builder::devices).
+//!
+//! ```no_run
+//! use evener_runtime::Runtime;
+//!
+//! let device = evener_devices::open(Some("auto"))?; // the best GPU, or `None`
+//! let runtime = Runtime::builder().devices(device.into_iter().collect()).build()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #[cfg(feature = "c")]
 #[allow(unsafe_code)]
@@ -23,3 +33,8 @@ pub mod survey;
 
 pub use choose::{ENVIRONMENT, List, list, open};
 pub use record::Record;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,8 +1,23 @@
-//! Files and pipes as the ends of streams: the part that all services share.
+//! Input and output files and pipes that survive errors. All services share this crate.
 //!
-//! An output file appears under its name when it is whole ([`OutputFile`], [`Staged`], [`StagedFolder`]); an input is a file, a pipe or
-//! the standard input ([`InputFile`]); a [`Watch`] finds out whether a file changed while it was read. Nothing here
-//! starts a thread.
+//! An output file appears under its name only when it is complete ([`OutputFile`], [`Staged`], [`StagedFolder`]). An
+//! input is a file, a pipe or the standard input ([`InputFile`]). A [`Watch`] detects changes of a file while it is
+//! read. The crate starts no threads.
+//!
+//! ```
+//! use std::io::Write;
+//!
+//! use evener_files::{OutputFile, SourceFile, Target};
+//!
+//! # let folder = evener_testing::Folder::new();
+//! let path = folder.path("out.txt");
+//! let mut output = OutputFile::create(&path, &SourceFile::default())?;
+//! output.write_all(b"all of it")?;
+//! assert!(!path.exists());
+//! output.commit(9)?;
+//! assert_eq!(std::fs::read(&path)?, b"all of it");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod destination;
 mod error;
@@ -41,7 +56,12 @@ pub use sync::{lock, unpoisoned};
 pub use system::{FileId, read_ahead, widen_pipe};
 pub use watch::{Change, Watch};
 
-/// What messages call the standard input.
+/// The name of the standard input in messages.
 pub const STDIN: &str = "standard input";
-/// What messages call the standard output.
+/// The name of the standard output in messages.
 pub const STDOUT: &str = "standard output";
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

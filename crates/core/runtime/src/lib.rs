@@ -1,8 +1,17 @@
-//! Streams of work on the processors a machine has.
+//! A parallel runtime for streams of work, on all CPU cores of a machine and on devices beside them.
 //!
-//! A *stream* is a source, a service and a sink. The runtime reads units, divides each as its *plan* says,
-//! hands jobs to workers, writes results in order, and while the stream runs a *tuner* measures and changes the plan.
-//! The runtime knows no domain: a [`Service`] gives it the kernels and says how a unit is divided.
+//! A *stream* consists of a source, a service and a sink. The runtime reads units, divides each according to a
+//! *plan*, dispatches jobs to workers, and writes the results in order. While the stream runs, a *tuner* measures and
+//! changes the plan. The runtime knows no domain: a [`Service`] provides the kernels and describes how a unit can be
+//! divided.
+//!
+//! Start with a [`Runtime`]. It runs work in three ways:
+//!
+//! | call | for |
+//! | --- | --- |
+//! | [`Runtime::stream`] | a [`Source`] that is read, and a [`Sink`] that is written |
+//! | [`Runtime::open`] | a stream that stays open: your threads push units and pull results |
+//! | [`Rounds`] | requests that arrive at any time, such as reads of a disk image |
 
 mod affinity;
 #[allow(unsafe_code)]
@@ -46,3 +55,8 @@ pub use structure::{Flow, Structure};
 pub use topology::{Simd, Topology};
 pub use trace::Trace;
 pub use tuner::Tuner;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

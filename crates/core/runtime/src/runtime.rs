@@ -1,4 +1,4 @@
-//! The runtime: the machine, its workers, and what is known of both.
+//! The runtime: the machine, its workers, and remembered plans.
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,9 +29,20 @@ const DEVICE_CHECKS: u64 = 1000;
 /// The thread that opens devices.
 const OPENER: &str = "evener-open";
 
-/// Workers on the machine as found. Streams, one after the other or several at once, run on it.
+/// The workers of a process. Streams run on it, one after the other or several at once.
 ///
-/// Dropping it ends its threads. It uses no processor time while nothing runs.
+/// Create one with [`Runtime::new`] or [`Runtime::builder`], keep it, and run all streams on it:
+/// [`Runtime::stream`] reads a source and writes a sink, and [`Runtime::open`] returns a stream that stays open.
+/// Dropping the runtime ends its threads. An idle runtime uses no CPU time.
+///
+/// ```
+/// use evener_runtime::{Placement, Runtime};
+///
+/// let runtime = Runtime::builder().workers(2).placement(Placement::None).build()?;
+/// assert_eq!(runtime.workers(), 2);
+/// println!("{} CPUs", runtime.topology().cpus.len());
+/// # Ok::<(), evener_runtime::Error>(())
+/// ```
 pub struct Runtime {
     topology: Topology,
     pool: Pool,
@@ -40,15 +51,15 @@ pub struct Runtime {
     plans: Option<Plans>,
     trace: Trace,
     spin_budget: Arc<SpinBudget>,
-    /// A stream has pinned each worker to a processor of its own.
+    /// A stream has pinned each worker to its own CPU.
     workers_pinned: AtomicBool,
     devices: Devices,
     device_checks: u64,
-    /// Threads that open devices. They end before the process does, since drivers are in use by them.
+    /// Threads that open devices. They must end before the process does, because they use drivers.
     opening: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What can be chosen about a runtime.
+/// The settings of a runtime; created by [`Runtime::builder`].
 #[derive(Debug, Default)]
 pub struct Builder {
     workers: Option<usize>,
@@ -65,7 +76,7 @@ enum Devices {
     #[default]
     None,
     Found(Vec<Arc<dyn Device>>),
-    /// They are looked for when a stream has use for them.
+    /// They are searched for when a stream can use them.
     Later(fn() -> Vec<Arc<dyn Device>>),
 }
 
@@ -88,22 +99,22 @@ enum Remember {
 }
 
 impl Builder {
-    /// How many workers, the thread that runs a stream included. By default as many as [`Topology::workers`] says.
+    /// Sets the number of workers, including the thread that runs a stream. The default is [`Topology::workers`].
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
     }
 
-    /// Where workers run relative to the threads that do input and output. By default that is left to the
-    /// operating system, and to the tuner; see [`Placement::None`]. While a stream runs, the thread that runs it is
-    /// pinned too.
+    /// Sets the CPUs of the workers relative to those of the threads for input and output. By default the operating
+    /// system and the tuner decide; see [`Placement::None`]. While a stream runs, the thread that runs it is pinned
+    /// too.
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = placement;
         self
     }
 
-    /// Whether winning plans are remembered in the user's cache directory. Later streams of the same service on the
-    /// same machine try them first. Off by default.
+    /// Sets whether winning plans are remembered in the user's cache directory. Later streams of the same service on
+    /// the same machine try them first. Off by default.
     pub fn memory(mut self, remember: bool) -> Self {
         self.memory = if remember {
             Remember::Yes
@@ -119,13 +130,13 @@ impl Builder {
         self
     }
 
-    /// Where to record what runs when. By default nowhere.
+    /// Sets the trace that records when each job runs. By default nothing is recorded.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = trace;
         self
     }
 
-    /// Devices that may compute units beside the workers. By default there is none.
+    /// Sets the devices that may compute units beside the workers. By default there are none.
     pub fn devices(mut self, devices: Vec<Arc<dyn Device>>) -> Self {
         self.devices = match devices.is_empty() {
             true => Devices::None,
@@ -134,24 +145,25 @@ impl Builder {
         self
     }
 
-    /// As [`Builder::devices`], but they are looked for, on a thread of their own, when a stream that can use them has
-    /// gone on for a while. Looking for them takes longer than many streams.
+    /// As [`Builder::devices`], but calls `find` on a separate thread after a stream that can use devices has run for a
+    /// while. Finding them takes longer than many streams.
     pub fn devices_found_by(mut self, find: fn() -> Vec<Arc<dyn Device>>) -> Self {
         self.devices = Devices::Later(find);
         self
     }
 
-    /// After how many units of a device's lane one is compared with a core's; 1000 by default. The first always is.
+    /// Compares one unit in `every` of a device's lane with the result of a core. The default is 1000. The first unit
+    /// is always compared.
     pub fn device_checks(mut self, every: u64) -> Self {
         self.device_checks = Some(every);
         self
     }
 
-    /// Makes the runtime. Threads of workers are started when there is work for them; where one is refused then, the
-    /// thread that runs a stream computes alone.
+    /// Creates the runtime. Worker threads are started when there is work for them. If the system refuses one then, the
+    /// thread that runs the stream computes alone.
     ///
     /// # Errors
-    /// [`Error::Pool`] when the number of workers is out of range.
+    /// [`Error::Pool`] if the number of workers is out of range.
     pub fn build(self) -> Result<Runtime, Error> {
         let topology = Topology::detect();
         let pool = Pool::unstarted(self.workers.unwrap_or_else(|| topology.workers()))?;
@@ -176,7 +188,8 @@ impl Builder {
 }
 
 impl Runtime {
-    /// A runtime with a worker for every processor this process may use, nothing pinned, remembered or traced.
+    /// Creates a runtime with a worker for every CPU that this process may use. Nothing is pinned, remembered or
+    /// traced.
     ///
     /// # Errors
     /// Those of [`Builder::build`].
@@ -184,12 +197,12 @@ impl Runtime {
         Runtime::builder().build()
     }
 
-    /// For other choices.
+    /// Returns a builder for other settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The machine as found.
+    /// The topology of the machine.
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -199,19 +212,19 @@ impl Runtime {
         &self.pool
     }
 
-    /// How many workers there are, the thread that runs a stream included.
+    /// The number of workers, including the thread that runs a stream.
     pub fn workers(&self) -> usize {
         self.pool.workers()
     }
 
-    /// Rates of the machine. The first call measures them, in a few milliseconds.
+    /// The rates of the machine. The first call measures them, which takes a few milliseconds.
     pub fn rates(&self) -> &Rates {
         self.rates.get_or_init(|| Rates::measure(&self.pool))
     }
 
-    /// The setup of a tuner on all workers of this machine, for a stream of unknown length, without a remembered plan,
-    /// and without other work on the same processors. Where the choice names a plan with its grain, nothing is
-    /// predicted, so rates are not measured.
+    /// Returns the setup of a tuner for all workers, a stream of unknown length, no remembered plan, and no other
+    /// work on the same CPUs. If the choice names a plan with its grain, nothing is predicted, so rates are not
+    /// measured.
     pub fn tuner_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
         let rates = match choice {
             Choice::Fixed { grain: Some(_), .. } => Rates::typical(),
@@ -223,7 +236,7 @@ impl Runtime {
         }
     }
 
-    /// The same with the rates of a common machine, unless those of this one are known.
+    /// As [`Runtime::tuner_setup`], with typical rates unless those of this machine have been measured.
     pub(crate) fn typical_setup(&self, shapes: Vec<Shape>, choice: Choice) -> TunerSetup {
         TunerSetup {
             shapes,
@@ -242,17 +255,17 @@ impl Runtime {
         }
     }
 
-    /// Where workers run relative to the threads that do input and output.
+    /// The CPUs of the workers relative to those of the threads for input and output.
     pub fn placement(&self) -> Placement {
         self.placement
     }
 
-    /// Where winning plans are remembered.
+    /// The memory of winning plans.
     pub fn memory(&self) -> Option<&Memory> {
         self.plans.as_ref().map(Plans::memory)
     }
 
-    /// The same as this runtime has read it.
+    /// The remembered plans, as read by this runtime.
     pub(crate) fn plans(&self) -> Option<&Plans> {
         self.plans.as_ref()
     }
@@ -262,12 +275,12 @@ impl Runtime {
         !matches!(self.devices, Devices::None)
     }
 
-    /// After how many units one is compared with a core's.
+    /// One unit in this many is compared with the result of a core.
     pub(crate) fn device_checks(&self) -> u64 {
         self.device_checks
     }
 
-    /// Opens the devices on a thread of their own.
+    /// Opens the devices on a separate thread.
     pub(crate) fn open_devices(&self, program: &'static Program, opening: &Arc<Opening>) {
         let devices = self.devices.clone();
         let result = Arc::clone(opening);
@@ -279,7 +292,7 @@ impl Runtime {
             };
             open_devices(&found, program, &result);
         };
-        // A stream may wait for the end, so there is one even if a driver panics.
+        // A stream may wait for the end, so signal it even if a driver panics.
         let waited = Arc::clone(opening);
         let body = move || {
             if catch_unwind(AssertUnwindSafe(body)).is_err() {
@@ -296,17 +309,18 @@ impl Runtime {
         }
     }
 
-    /// How many threads may spin for what they wait for.
+    /// The budget of spinning threads.
     pub(crate) fn spin_budget(&self) -> &Arc<SpinBudget> {
         &self.spin_budget
     }
 
-    /// Where what runs is recorded.
+    /// The trace that records jobs.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Pins workers and the calling thread as the placement says, the latter for as long as the result lives.
+    /// Pins workers and the calling thread according to the placement. The calling thread stays pinned while the
+    /// result lives.
     pub(crate) fn stream_affinity(&self) -> Result<StreamAffinity<'_>, Error> {
         StreamAffinity::new(
             &self.pool,
@@ -320,7 +334,7 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         for thread in lock(&self.opening).drain(..) {
-            // A panic there was told when it happened.
+            // A panic there was reported when it happened.
             let _ = thread.join();
         }
     }

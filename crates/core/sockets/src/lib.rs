@@ -1,4 +1,15 @@
-//! Sockets of servers: where they listen, by which names, streams of either kind, metrics over HTTP. Nothing here starts a thread.
+//! Sockets for servers: addresses, listening sockets of every kind, host names, and metrics over HTTP.
+//!
+//! Parse an [`Address`], bind a [`Listener`], poll it, and accept [`Stream`]s. The crate starts no threads.
+//!
+//! ```
+//! use evener_sockets::{Address, Listener};
+//!
+//! let address: Address = "tcp:127.0.0.1:0".parse()?;
+//! let listener = Listener::bind(&address)?;
+//! assert!(listener.accept_or_pause().is_none()); // no client is waiting
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod address;
 mod hosts;
@@ -17,3 +28,8 @@ pub use slots::{Slot, Slots};
 pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tcp_info::TcpInfo;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

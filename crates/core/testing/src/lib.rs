@@ -1,4 +1,4 @@
-//! What the tests of several crates share.
+//! Helpers that the tests of several crates share.
 #![forbid(unsafe_code)]
 
 mod disk;
@@ -68,3 +68,8 @@ impl Folder {
         names
     }
 }
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

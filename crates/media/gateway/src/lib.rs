@@ -1,4 +1,8 @@
-//! A gateway that turns RTSP and RTP streams into HTTP. The crate's README has the map.
+//! A gateway from RTSP, RTP and transport streams over UDP to HTTP.
+//!
+//! [`session::listen`] makes a complete gateway with its threads. An [`engine::Engine`] is one of its threads, for
+//! programs that accept clients themselves. The protocols, such as [`rtp`], [`rtsp`] and [`ts`], do no input or
+//! output and can be used alone.
 #![forbid(unsafe_code)]
 
 pub mod access;
@@ -14,3 +18,8 @@ pub mod sdp;
 pub mod session;
 pub mod ts;
 pub mod video;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,12 @@
-//! Filter graphs over video frames, on the evener runtime.
+//! Filter graphs on video frames, on all CPU cores and on GPUs.
+//!
+//! Parse a [`Graph`](graph::Graph). Then run it in one of three ways:
+//!
+//! | call | for |
+//! | --- | --- |
+//! | [`session::Session`] | files, pipes and whatever FFmpeg reads and writes |
+//! | [`Runtime::stream`](evener_runtime::Runtime::stream) | y4m files, or your own source and sink |
+//! | [`open::OpenGraph`] | single frames in your own memory |
 //!
 //! ```no_run
 //! # use evener_image::{graph::Graph, io::y4m};
@@ -35,3 +43,8 @@ pub mod through;
 
 pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};
 pub use frame::Frame;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

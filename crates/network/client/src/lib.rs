@@ -1,7 +1,18 @@
-//! Connections of a program in a stack of `evener-net`: the memory that it shares with the engine, and the library for it.
+//! TCP and UDP sockets of a stack of `evener-net`, through memory shared with its engine.
 //!
-//! The engine's side is the crate `evener-net`, which re-exports this one. It stands alone so that the library that comes
-//! before the C library is small and quickly built.
+//! Attach to a running stack with [`Stack::attach`]. Then connect, listen and bind as with sockets of the kernel.
+//!
+//! ```no_run
+//! use std::io::Write;
+//!
+//! let stack = evener_net_client::Stack::attach(evener_net_client::DEFAULT_SOCKET)?;
+//! let mut connection = stack.connect("10.1.0.2:7".parse()?)?;
+//! connection.write_all(b"hello")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The engine's side is the crate `evener-net`, which re-exports this one. The crates are separate so that the
+//! preloaded library of `evener net exec` is small and quick to build.
 
 #[allow(unsafe_code)]
 pub mod memory;
@@ -29,5 +40,10 @@ pub use client::{Completion, Completions, Connection, Listener, Poller, Stack, U
 pub use prefix::Prefix;
 pub use socket::SocketId;
 
-/// The Unix socket of a stack, unless another is named.
+/// The default path of a stack's Unix socket.
 pub const DEFAULT_SOCKET: &str = "/run/evener-net.sock";
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

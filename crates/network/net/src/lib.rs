@@ -1,4 +1,11 @@
-//! TCP/IP on a core of its own: an engine without input or output of its own, devices, memory shared with applications.
+//! A user-space TCP/IP stack that runs on a core of its own.
+//!
+//! | item | for |
+//! | --- | --- |
+//! | [`Stack`] | applications: sockets of a stack that runs in another process |
+//! | [`session::run`] | a stack with a device, for applications that attach to its Unix socket |
+//! | [`engine::Engine`] | programs that embed the stack: no thread, no clock, no input or output |
+//! | [`device`] | TUN, TAP, packet sockets, AF_XDP, an encrypted tunnel |
 
 pub mod device;
 pub mod engine;
@@ -21,3 +28,8 @@ pub use evener_net_client::{
     handshake, layout, memory, program,
 };
 use evener_net_client::{doorbell, entry, flags, slot};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

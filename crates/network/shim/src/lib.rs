@@ -1,8 +1,9 @@
-//! A library that `LD_PRELOAD` puts before the C library: sockets of a program that never heard of the stack go there, by
-//! their addresses. `evener net exec` starts programs with it.
+//! The `LD_PRELOAD` library of `evener net exec`. It redirects sockets of an unmodified program to a stack, by their
+//! addresses.
 //!
-//! A socket is the kernel's until `connect` or `bind` names an address of the stack's. Then a file descriptor that says
-//! nothing takes its number, and the calls on it are answered here. All other calls go to the kernel as they are.
+//! A socket belongs to the kernel until `connect` or `bind` names an address of the stack. Then a silent file
+//! descriptor takes over its number, and the library handles the calls on it. All other calls go to the kernel
+//! unchanged.
 
 // The functions of C have their own documentation, and what is `pub` here is so within the library alone.
 #![allow(missing_docs)]

@@ -1,7 +1,9 @@
-//! Compressed disk images: written, read at any place, checked and unpacked, on all workers of the evener runtime.
+//! Compressed disk images with random access: packed, read, verified, unpacked and served on all CPU cores.
 //!
-//! Two containers are written: zstd's seekable format, which any zstd unpacks, and `evb` for codecs that have no such
-//! format. `FORMAT.md` describes them. Other formats are read as well; [`Image::open`] recognises them.
+//! The crate writes two containers: zstd's seekable format, which any zstd unpacks, and `evb` for codecs without such a
+//! format. `FORMAT.md` specifies both. It also reads other formats; [`Image::open`] recognises them.
+//!
+//! [`Image`] reads at any offset. [`session`] packs, verifies, unpacks and serves files.
 //!
 //! ```no_run
 //! use evener_block::{Decoder, Image};
@@ -13,28 +15,28 @@
 //! # Ok::<(), evener_block::Error>(())
 //! ```
 //!
-//! | file | what it is for |
+//! | file | contents |
 //! | --- | --- |
 //! | `image.rs` | an open image: size, blocks, extents |
-//! | `block.rs` | blocks: where their bytes come from and what they are compared with |
+//! | `block.rs` | blocks: the position of their bytes, and their checksums |
 //! | `read.rs` | reading, decoding and checking the bytes of an image |
 //! | `merged.rs` | an image merged with its overlay |
 //! | `file.rs` | the file of an image |
-//! | `compressed.rs` | streams that other programs compressed |
+//! | `compressed.rs` | streams compressed by other programs |
 //! | `codec/` | one file per codec, one line each in `mod.rs` |
 //! | `format/` | one file per format, one line each in `mod.rs` |
 //! | `hash.rs` | hashes of blocks and their root |
-//! | `pack/` | an image into a container |
-//! | `check/` | an image verified or unpacked |
-//! | `overlay/` | what was written to an image that is served |
-//! | `serve/` | what servers share: decoded blocks, read-ahead, counters |
-//! | `nbd/` | a server of the NBD protocol |
-//! | `ublk/` | a server of the Linux driver `ublk` |
+//! | `pack/` | packing |
+//! | `check/` | verifying and unpacking |
+//! | `overlay/` | writes to a served image |
+//! | `serve/` | shared parts of servers: decoded blocks, read-ahead, counters |
+//! | `nbd/` | an NBD server |
+//! | `ublk/` | a server for the Linux driver `ublk` |
 //! | `archive/` | images in tars |
 //! | `remote/` | images on NBD and web servers |
-//! | `certificates.rs` | certificates in files, and what is wrong with TLS |
-//! | `units.rs` | what packing and decoding have in common |
-//! | `session/` | what the command line asks for |
+//! | `certificates.rs` | certificate files, and TLS errors |
+//! | `units.rs` | common parts of packing and decoding |
+//! | `session/` | `evener image` as library functions |
 
 mod archive;
 mod block;
@@ -69,7 +71,12 @@ pub use image::Image;
 pub use merged::Merged;
 pub use units::STRUCTURES;
 
-/// The smallest block that is written or taken from an index of blocks of one size, in bytes.
+/// The smallest block size that is written or accepted in an index with one block size, in bytes.
 pub const MIN_BLOCK: u32 = 512;
-/// The largest block that is written or read, in bytes. An index with a larger one is refused.
+/// The largest block size, in bytes. An index with a larger one is rejected.
 pub const MAX_BLOCK: u32 = 4 << 20;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

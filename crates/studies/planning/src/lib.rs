@@ -1,8 +1,8 @@
-//! Planning a machine: which kinds of elements should run which stages of a unit, by gain, area and power.
+//! Plans a machine: which kinds of elements should run which stages of a unit, by speed-up, area and power.
 //!
-//! An *element file* ([`Elements`]) says which kinds there are. A [`Workload`] says which steps a unit has and measures
-//! what they cost. [`plan`] finds the *front*: the mappings to which no other is preferable, since none is as fast with
-//! no more area and no more power. Nothing here knows a domain.
+//! An *element file* ([`Elements`]) lists the kinds of elements. A [`Workload`] names the steps of a unit and
+//! measures their costs. [`plan()`] finds the Pareto front of mappings: no other mapping is at least as good in
+//! speed-up, area and power. [`text`] and [`html`] show the result. The crate knows no domain.
 #![forbid(unsafe_code)]
 
 mod advice;
@@ -26,3 +26,8 @@ pub use mapping::{Mapping, Segment};
 pub use page::html;
 pub use plan::{Evaluated, Options, Place, Plan, Workload, plan};
 pub use tables::text;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

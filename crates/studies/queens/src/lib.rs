@@ -1,5 +1,5 @@
-//! Counting the solutions of the n-queens problem: in how many ways `n` queens stand on a board of `n` x `n` so that no
-//! two share a row, a column or a diagonal.
+//! Counts the solutions of the n-queens problem: the ways to place `n` queens on a board of `n` x `n` squares so that
+//! no two share a row, a column or a diagonal.
 //!
 //! ```
 //! use evener_queens::{Searcher, Starts, fundamental};
@@ -12,11 +12,11 @@
 //! # Ok::<(), evener_queens::Error>(())
 //! ```
 //!
-//! [`Starts`] numbers the places where searches start. A job is a range of them, and the [`Counts`] of all jobs add up
-//! to the result. The result is exact, and the same at every SIMD level.
+//! [`Starts`] numbers the positions where searches start. A job is a range of them, and the [`Counts`] of all jobs
+//! add up to the result. The result is exact, and the same at every SIMD level.
 //!
-//! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`]. [`Ledger`] is for
-//! counts on several machines.
+//! [`Session`] counts on all workers of a runtime, as `evener queens` does, and can keep a [`Checkpoint`]. A
+//! [`Ledger`] divides a count among several machines.
 
 pub mod board;
 mod border;
@@ -52,3 +52,8 @@ pub use session_error::SessionError;
 pub use split::{Jobs, Split};
 pub use starts::{Searcher, Start, Starts};
 pub use symmetric::{fundamental, half_turn, quarter_turn};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

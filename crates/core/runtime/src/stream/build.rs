@@ -1,4 +1,4 @@
-//! How a stream is put together: `rt.stream(source).through(service). … .into(sink)`.
+//! Builds a stream: `rt.stream(source).through(service). … .into(sink)`.
 
 use std::sync::Arc;
 
@@ -18,7 +18,9 @@ use crate::runtime::Runtime;
 use crate::service::Service;
 
 impl Runtime {
-    /// A stream that begins at `source`.
+    /// Starts to build a stream that reads `source`.
+    ///
+    /// Add a service with [`FromSource::through`], set options on the [`Stream`], and run it with [`Stream::into`].
     ///
     /// ```
     /// use evener_runtime::structure::SEQUENTIAL;
@@ -71,7 +73,7 @@ impl Runtime {
     }
 }
 
-/// A stream that lacks a service; made by [`Runtime::stream`].
+/// A stream that has no service yet; created by [`Runtime::stream`].
 #[must_use = "nothing runs before `.through(service).into(sink)`"]
 pub struct FromSource<'a, Src> {
     runtime: &'a Runtime,
@@ -79,8 +81,8 @@ pub struct FromSource<'a, Src> {
 }
 
 impl<'a, Src> FromSource<'a, Src> {
-    /// Sends the source through a service, or through something that becomes one for this source.
-    /// If it cannot, [`Stream::into`] says so.
+    /// Sends the source through a service, or through something that becomes a service for this source. If that
+    /// fails, [`Stream::into`] returns the error.
     pub fn through<T: Through<Src>>(self, through: T) -> Stream<'a, Src, T::Service> {
         let service = through
             .bind(&self.source, self.runtime.topology())
@@ -94,7 +96,10 @@ impl<'a, Src> FromSource<'a, Src> {
     }
 }
 
-/// A stream that lacks a sink. Everything but the sink has a default.
+/// A stream that has no sink yet; created by [`FromSource::through`].
+///
+/// Set options in any order; each has a default. Then [`Stream::into`] runs the stream and returns its [`Report`].
+/// [`Runtime::stream`] has an example.
 #[must_use = "nothing runs before `.into(sink)`"]
 pub struct Stream<'a, Src, S: Service> {
     runtime: &'a Runtime,
@@ -104,85 +109,86 @@ pub struct Stream<'a, Src, S: Service> {
 }
 
 impl<'a, Src, S: Service> Stream<'a, Src, S> {
-    /// Takes what was chosen about the run.
+    /// Applies the settings of a run.
     pub fn options(mut self, options: RunOptions<'a>) -> Self {
         self = self.plan(options.plan).workers(options.workers);
         self.options.on_progress = options.on_progress;
         self.cancel(options.cancel)
     }
 
-    /// The service, if it could be bound to the source; for what a sink must know beforehand.
+    /// The service, if it could be bound to the source. For properties that the sink needs in advance.
     pub fn service(&self) -> Option<&S> {
         self.service.as_ref().ok()
     }
 
-    /// Which plan: [`Choice::Auto`], the default, or one that is named.
+    /// Sets the plan: [`Choice::Auto`], the default, or a named one.
     pub fn plan(mut self, choice: Choice) -> Self {
         self.options.choice = choice;
         self
     }
 
-    /// Pins the number of workers; by default the tuner chooses, up to those of the runtime.
+    /// Fixes the number of workers. By default the tuner chooses, up to those of the runtime.
     pub fn workers(mut self, workers: Option<u32>) -> Self {
         self.options.workers = workers;
         self
     }
 
-    /// Says that the source cannot wait. Reading then never stops for computing: when all buffers are filled, the
-    /// oldest unit not yet begun is dropped and counted. At least 3 inputs are in flight. Units keep the numbers they
-    /// were read with. Structures that have several units in work at once are not used.
+    /// Declares that the source cannot wait. Reading then never stops for computing: when all buffers are full, the
+    /// oldest unit not yet started is dropped and counted. At least 3 inputs are in flight. Units keep the numbers of
+    /// their reading. Structures with several units in progress are not used.
     pub fn live(mut self, live: bool) -> Self {
         self.options.live = live;
         self
     }
 
-    /// The most inputs, and the most outputs, that exist at once; at least 1. By default there are 4 inputs and 3
-    /// outputs, or 1 where reading or writing is in line; for a plan that has several units in work, two more than
-    /// those; and 32 if units take less than 50 µs and there are many, so that one wake-up of a thread serves several,
-    /// or if a farm's buffers are small, so that a slow worker stops no other. A wavefront has at least two more than
+    /// Sets the maximum number of inputs, and of outputs, in flight; at least 1. By default there are 4 inputs and 3
+    /// outputs, or 1 if reading or writing is inline. A plan with several units in progress gets two more than those.
+    /// There are 32 if there are many units of less than 50 µs, so that one wake-up serves several, or if a farm's
+    /// buffers are small, so that a slow worker does not stop the others. A wavefront has at least two more than
     /// [`Shape::units`](crate::Shape::units).
     pub fn in_flight(mut self, units: usize) -> Self {
         self.options.in_flight = Some(units.max(1));
         self
     }
 
-    /// Lets the stream be ended early.
+    /// Lets another thread end the stream early.
     ///
-    /// The stream then does not wait for a read that is in progress: the thread `evener-in` and the source live on
-    /// until that read returns. (A source read in line is waited for.)
+    /// The stream then does not wait for a read in progress: the thread `evener-in` and the source live until that
+    /// read returns. (A stream does wait for an inline source.)
     pub fn cancel(mut self, token: CancelToken) -> Self {
         self.options.cancel = token;
         self
     }
 
-    /// Calls `f` now and then, at most ten times a second, with how far the stream is, and once when all is done. The caller
-    /// is a thread that has completed a unit, or has waited a second for one to be read. `f` should be quick: it takes computing time.
+    /// Calls `f` with the progress of the stream, at most ten times per second, and once at the end. The caller is a
+    /// thread that has completed a unit, or has waited a second for one. `f` should be fast, because it takes
+    /// computing time.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'a) -> Self {
         self.options.on_progress = Some(Box::new(f));
         self
     }
 
-    /// Shows in progress and report what `bytes` counts: the bytes done so far, which source, service or sink add to
-    /// it.
+    /// Shows the count of `bytes` in progress and report: the bytes done so far, which the source, the service or the
+    /// sink adds.
     pub fn counting(mut self, bytes: &ByteCount) -> Self {
         self.options.bytes = Some(bytes.clone());
         self
     }
 
-    /// Records what the chunks of a wavefront take, to [replay](crate::replay::wavefront) them.
+    /// Records the times of the chunks of a wavefront, to [replay](crate::replay::wavefront) them.
     pub fn recording(mut self, recording: &Recording) -> Self {
         self.options.recording = Some(recording.clone());
         self
     }
 
-    /// Whether the sink is finished, not aborted, when the stream fails. Off by default. The sink of a cancelled stream
-    /// is finished: it has not failed.
+    /// Sets whether the sink is finished, not aborted, when the stream fails. Off by default. The sink of a cancelled
+    /// stream is finished, because the stream has not failed.
     pub fn keep_partial(mut self, keep: bool) -> Self {
         self.options.keep_partial = keep;
         self
     }
 
-    /// What the report calls units and items, in the plural: `("frames", "rows")`.
+    /// Sets the names of units and items in the report, in the plural: `("frames", "rows")`.
     pub fn named(mut self, units: &str, items: &str) -> Self {
         self.options.names = Names {
             units: units.into(),
@@ -192,26 +198,26 @@ impl<'a, Src, S: Service> Stream<'a, Src, S> {
         self
     }
 
-    /// What the report calls units per second: `"fps"`.
+    /// Sets the name of units per second in the report: `"fps"`.
     pub fn rate_named(mut self, rate: &str) -> Self {
         self.options.names.rate = rate.into();
         self
     }
 
-    /// Has `schedule` give the plans in place of the tuner; for tests and experiments.
-    /// [`Stream::plan`] and [`Stream::workers`] have no effect then.
+    /// Lets `schedule` choose the plans instead of the tuner; for tests and experiments. [`Stream::plan`] and
+    /// [`Stream::workers`] then have no effect.
     pub fn scheduled_by(mut self, schedule: impl Schedule + 'a) -> Self {
         self.options.schedule = Some(Box::new(schedule));
         self
     }
 
     /// Runs the stream until the source ends, on this thread, on the runtime's workers, and on two threads for input
-    /// and output. A stream that should take less than a millisecond, and waits for no other program, has this thread
-    /// alone.
+    /// and output. A stream that is predicted to take less than a millisecond, and waits for no other program, uses
+    /// this thread only.
     ///
     /// # Errors
-    /// [`StreamError`]: what could not be set up, or what ended the stream before its source did. Units before a
-    /// unit that could not be read or computed are still written. Of several errors it is the earliest.
+    /// [`StreamError`]: the stream could not be set up, or ended before its source did. Units before a unit that
+    /// could not be read or computed are still written. The earliest of several errors is returned.
     pub fn into<K: Sink<S>>(self, sink: K) -> Result<Report, StreamError>
     where
         Src: Source<S> + 'static,

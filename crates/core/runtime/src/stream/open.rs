@@ -1,4 +1,4 @@
-//! Streams that stay open: their user pushes units and pulls results.
+//! Streams that stay open: the caller pushes units and pulls results.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,8 +28,11 @@ const THREAD: &str = "evener-run";
 const LONG: Duration = Duration::from_secs(60);
 
 impl Runtime {
-    /// Opens a stream to which units are pushed and from which results are pulled, in order, from any threads. It has the
-    /// runtime to itself: while it waits for units, its workers may be waiting with it.
+    /// Opens a stream into which any threads push units and from which they pull results, in order. The stream takes
+    /// over the runtime, because its workers may wait for units.
+    ///
+    /// The order of calls: [`Open::push`] and [`Open::pull`] as often as needed, and finally [`Open::close`], which
+    /// returns the report. [`Open::end`] before that declares that no more units follow.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -72,7 +75,7 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Thread`] when the operating system refuses a thread.
+    /// [`Error::Thread`] if the operating system refuses a thread.
     pub fn open<S>(self, service: S, options: RunOptions<'static>) -> Result<Open<S>, Error>
     where
         S: Service,
@@ -114,18 +117,18 @@ impl Runtime {
     }
 }
 
-/// What came of waiting.
+/// The outcome of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn<T> {
-    /// It was done.
+    /// Success.
     Done(T),
-    /// There was no room, or no result, in time.
+    /// There was no room, or no result, before the deadline.
     Late,
     /// The stream has ended; [`Open::close`] says why.
     Ended,
 }
 
-/// A stream that stays open; made by [`Runtime::open`]. Dropping it cancels it.
+/// A stream that stays open; created by [`Runtime::open`]. Dropping it cancels it.
 pub struct Open<S: Service> {
     service: Arc<Typed<S>>,
     queues: Outside,
@@ -144,7 +147,8 @@ impl<S: Service> Open<S> {
         &self.service.0
     }
 
-    /// Waits until [`Open::push`] would not wait, at most until `until`. Another thread may take the room.
+    /// Waits until `until`, at the latest, for room, so that [`Open::push`] will not wait. Another thread may take
+    /// the room.
     pub fn room(&self, until: Instant) -> Turn<()> {
         let inputs = &self.queues.inputs;
         match (inputs.is_emptied_by(until), inputs.has_empty()) {
@@ -154,9 +158,9 @@ impl<S: Service> Open<S> {
         }
     }
 
-    /// Waits for room until `until`, and has `fill` overwrite the next unit.
+    /// Waits for room until `until`, and lets `fill` overwrite the next unit.
     ///
-    /// A thread that pushes and pulls must pull before it has pushed much: there is room for some units only, 4 at least.
+    /// A thread that both pushes and pulls must pull early: there is room for only a few units, at least 4.
     pub fn push(&self, until: Instant, fill: impl FnOnce(&mut S::Input)) -> Turn<()> {
         let inputs = &self.queues.inputs;
         let mut number = lock(&self.pushed);
@@ -198,28 +202,28 @@ impl<S: Service> Open<S> {
         }
     }
 
-    /// Units that were pushed and not pulled yet.
+    /// The number of units that were pushed but not yet pulled.
     pub fn under_way(&self) -> u64 {
         *lock(&self.pushed) - self.pulled.load(Ordering::Relaxed)
     }
 
-    /// No more units come. Results of those that came can still be pulled; then the stream has ended.
+    /// Declares that no more units follow. Pending results can still be pulled; then the stream has ended.
     pub fn end(&self) {
         let _number = lock(&self.pushed);
         self.queues.inputs.stop_producers();
         self.queues.inputs.end(None);
     }
 
-    /// Ends the stream early: units that are not begun have no result.
+    /// Ends the stream early. Units not yet started have no result.
     pub fn cancel(&self) {
         self.cancel.cancel();
         self.queues.outputs.stop_producers();
     }
 
-    /// Ends the stream, and waits until it has. Results that were not pulled are dropped.
+    /// Ends the stream, and waits for its end. Results that were not pulled are dropped.
     ///
     /// # Errors
-    /// Why the stream ended before: no plan fits, or a unit failed.
+    /// The reason for an earlier end: no plan fits, or a unit failed.
     pub fn close(mut self) -> Result<Report, StreamError> {
         self.end();
         while self.pull(Instant::now() + LONG, |_| ()) != Turn::Ended {}

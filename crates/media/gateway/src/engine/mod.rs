@@ -1,7 +1,7 @@
-//! Sockets, sources and clients of one thread, which shares nothing with others while packets go through.
+//! Sockets, sources and clients of one thread. Engines share nothing while they forward packets.
 //!
-//! A turn takes all that has come for all sources, and then sends to each client of those sources what it takes: the more
-//! there is to do, the more goes out in one call.
+//! A turn first receives everything that has arrived for all sources. Then it sends to each client of these sources
+//! as much as the client takes. So the higher the load, the more is sent in one call.
 
 mod client;
 mod directory;
@@ -69,7 +69,51 @@ const SOURCES: usize = 10_000;
 /// Bytes that are read from an origin's connection at a time.
 const SCRATCH: usize = 64 << 10;
 
-/// Sources and clients of a thread.
+/// The sources and clients of one thread.
+///
+/// Most programs use [`session::listen`](crate::session::listen), which starts as many engines as the load needs. To
+/// run engines yourself:
+///
+/// 1. Make what all engines share: [`Access`](crate::access::Access), [`Pools`], a [`Resolver`] and [`Shared`].
+/// 2. Start threads that call [`Names::run`], and for pools a thread with a [`Prober`].
+/// 3. Create each engine, keep its [`Handle`], and call [`Engine::run`] on a thread of its own.
+/// 4. Accept clients, and send each to an engine as [`Message::Connected`].
+/// 5. Send [`Message::Stop`] to end an engine. The threads in `Names::run` end with the last engine.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use std::net::{TcpListener, TcpStream};
+/// use std::sync::Arc;
+/// use std::thread;
+///
+/// use evener_gateway::access::Access;
+/// use evener_gateway::engine::{Engine, Message, Pools, Resolver, Shared};
+/// use evener_gateway::session::config::Config;
+///
+/// let config = Config::default();
+/// let access = Arc::new(Access::new(true, config.allow.clone()));
+/// let pools = Arc::new(Pools::new(config.members())?);
+/// let shared = Arc::new(Shared::new(config, access, pools));
+/// let (resolver, names) = Resolver::new();
+/// let engine = Engine::new(&shared, resolver)?;
+/// let handle = engine.handle();
+/// let names = thread::spawn(move || names.run());
+/// let running = thread::spawn(|| engine.run());
+///
+/// let listener = TcpListener::bind("127.0.0.1:0")?;
+/// let mut client = TcpStream::connect(listener.local_addr()?)?;
+/// let (stream, peer) = listener.accept()?;
+/// handle.send(Message::Connected(stream, peer));
+/// client.write_all(b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+/// let mut answer = String::new();
+/// client.read_to_string(&mut answer)?;
+/// assert!(answer.starts_with("HTTP/1.1 200 OK"));
+///
+/// handle.send(Message::Stop);
+/// running.join().unwrap()?;
+/// names.join().unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Engine {
     shared: Arc<Shared>,
     /// Its number among all.
@@ -98,10 +142,10 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Without sources and clients. Names are asked of `resolver`; `access` says where they may lead.
+    /// Creates an engine without sources and clients. It resolves names with `resolver`.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system refuses a file descriptor.
     pub fn new(shared: &Arc<Shared>, resolver: Resolver) -> io::Result<Engine> {
         let handle = Arc::new(Handle::new()?);
         let waiter = Waiter::new()?;
@@ -138,12 +182,12 @@ impl Engine {
         })
     }
 
-    /// For other threads.
+    /// The handle for other threads.
     pub fn handle(&self) -> Arc<Handle> {
         self.handle.clone()
     }
 
-    /// Carries packets until it is told to stop.
+    /// Forwards packets until [`Message::Stop`].
     ///
     /// # Errors
     /// The operating system cannot wait for sockets.

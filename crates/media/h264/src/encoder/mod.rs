@@ -31,8 +31,53 @@ use passes::{Needs, Operands, Steps};
 
 /// Codes pictures of one size.
 ///
-/// A picture's passes may run on any threads, in any order that [`Encoder::needs`] allows. What comes out is a function
-/// of frames and options.
+/// Most programs use [`Session`](crate::session::Session), which runs the encoder on all cores. To drive it yourself:
+///
+/// 1. Check the options with [`Config::new`](crate::config::Config::new), and make the
+///    [`parameters`](crate::session::parameters) of the stream.
+/// 2. Create the encoder with [`Encoder::new`].
+/// 3. For each picture, [run](Encoder::run) all steps of all lines of all passes. They may run on any threads, in any
+///    order that [`Encoder::needs`] allows; the order of [`Pass::ALL`] is one of them.
+/// 4. After the last step of [`Pass::Write`], take the bytes from the [`Coded`].
+///
+/// The stream is a function of frames and options alone.
+///
+/// ```
+/// use evener_h264::config::{Config, Settings};
+/// use evener_h264::encoder::{Encoder, Pass, Planes, Scratch};
+/// use evener_h264::kernels::Kernels;
+/// use evener_h264::rate::Rates;
+/// use evener_h264::session::parameters;
+/// use evener_h264::syntax::Vui;
+/// use evener_h264::unit::Coded;
+/// use evener_image::{Chroma, ColourRange, Depth, Format, Ratio};
+/// use evener_runtime::Simd;
+///
+/// let format = Format {
+///     width: 64,
+///     height: 48,
+///     chroma: Chroma::C420,
+///     depth: Depth::U8,
+///     range: ColourRange::Limited,
+/// };
+/// let config = Config::new(&Settings::default())?;
+/// let parameters = parameters(&config, &format, Ratio { num: 25, den: 1 }, Vui::default())?;
+/// let rates = Rates::new(&config, &parameters);
+/// let encoder = Encoder::new(&parameters, config.tools, rates, Kernels::at(Simd::detect()), 1);
+///
+/// let (luma, chroma) = (vec![90; 64 * 48], vec![128; 32 * 24]); // a grey picture
+/// let planes = Planes { luma: &luma, chroma: [&chroma, &chroma] };
+/// let (coded, mut scratch) = (Coded::default(), Scratch::default());
+/// for pass in Pass::ALL {
+///     let (lines, steps) = pass.lines(encoder.geometry());
+///     for line in 0..lines {
+///         encoder.run(0, (pass, line, 0..steps), planes, &coded, &mut scratch);
+///     }
+/// }
+/// assert!(coded.picture().key); // an IDR picture with its parameter sets
+/// assert!(coded.picture().bytes.starts_with(&[0, 0, 0, 1]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Encoder {
     geometry: Geometry,
     kernels: Kernels,

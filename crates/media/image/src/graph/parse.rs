@@ -15,12 +15,22 @@ pub const MAX_FILTERS: usize = 64;
 
 /// A chain of filters with their arguments, not yet bound to a format.
 ///
-/// `Display` gives the text with every argument named; parsing that gives the same graph.
+/// Parse the graph first. It becomes bound to a format when it is run: by a [`Session`](crate::session::Session), by
+/// `Runtime::stream(reader).through(graph)`, or by an [`OpenGraph`](crate::open::OpenGraph). `Display` prints the
+/// text with every argument named; parsing this text returns the same graph.
 ///
 /// ```
-/// let graph = evener_image::graph::Graph::parse("blur, threshold=0.25")?;
+/// use evener_image::graph::{Graph, Planes};
+/// use evener_image::session::{Audio, Options, Session};
+/// use evener_runtime::Runtime;
+///
+/// let graph = Graph::parse("blur, threshold=0.25")?;
 /// assert_eq!(graph.to_string(), "blur,threshold=t=0.25:keep=above");
-/// # Ok::<(), evener_image::graph::GraphError>(())
+///
+/// let session = Session::open(&graph, Planes::Auto, "testsrc:64x48:3", "null:", Audio::Omitted)?;
+/// let report = session.run(&Runtime::new()?, Options::default())?;
+/// assert_eq!(report.units, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Graph {
@@ -42,9 +52,9 @@ pub(super) struct Call {
 impl Graph {
     /// Reads a chain of filters: `blur,threshold=0.25:keep=below`.
     ///
-    /// Commas separate filters. Arguments follow an equals sign and are separated by colons: first those without a name, in
-    /// the order of the table, then those as `name=value`. White space around each part is ignored. Text between quotes `'`
-    /// and a character behind a backslash stand for themselves.
+    /// Commas separate filters. Arguments follow an equals sign and are separated by colons: first those without a
+    /// name, in the order of the table, then those as `name=value`. White space around each part is ignored. Text
+    /// between quotes `'` and a character behind a backslash stand for themselves.
     ///
     /// # Errors
     /// Unknown names; labels, as FFmpeg has them for branches; arguments that are missing, too many or refused by their

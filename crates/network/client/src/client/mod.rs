@@ -11,8 +11,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! While data flow and both sides are busy, no call of the operating system is made. A program that forks without `exec`
-//! leaves the stack to the parent, unless it [bequeaths](Stack::bequeath) what it has.
+//! While data flows and both sides are busy, there are no system calls. A child of `fork` cannot use its parent's
+//! sockets, unless the parent [bequeaths](Stack::bequeath) them.
 
 mod alarm;
 mod calls;
@@ -64,9 +64,12 @@ const SPIN: Duration = Duration::from_micros(50);
 /// How long an engine may take to hand over memory.
 const ATTACH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A stack that this process is attached to. Clones are the same one. It is left when all clones, connections, listeners
-/// and pollers are dropped; connections that were dropped before send what was written, and those of a process that is
-/// killed are reset.
+/// A stack that this process is attached to.
+///
+/// Call [`Stack::attach`] first. Then [`Stack::connect`], [`Stack::listen`] and [`Stack::bind_udp`] make sockets, and
+/// [`Stack::poller`] waits for many of them. Clones refer to the same attachment. The process detaches when all clones,
+/// connections, listeners and pollers are dropped. Dropped connections still send their written data. If the process is
+/// killed, its connections are reset.
 #[derive(Clone, Debug)]
 pub struct Stack {
     shared: Arc<Shared>,
@@ -196,8 +199,8 @@ impl Stack {
         UdpSocket::open(&self.shared, local, None, true)
     }
 
-    /// All of these: a socket of UDP at `local` that sends to `remote`, if there is one, and receives from there alone. With
-    /// `share` others of this kind may have the address.
+    /// All of these: a socket of UDP at `local` that sends to `remote`, if there is one, and receives from there
+    /// alone. With `share` others of this kind may have the address.
     ///
     /// # Errors
     /// As [`bind_udp`](Stack::bind_udp).
@@ -218,8 +221,8 @@ impl Stack {
         Poller::new(&self.shared)
     }
 
-    /// From now on the end of this process, however it comes, closes its connections as if they were dropped, and resets
-    /// none.
+    /// From now on the end of this process, however it comes, closes its connections as if they were dropped, and
+    /// resets none.
     pub fn close_at_end(&self) {
         self.shared.tell(Request::CloseAtEnd);
     }

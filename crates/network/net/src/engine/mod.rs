@@ -1,18 +1,18 @@
 //! The engine: packets in and out, time, sockets. It has no thread, no clock and no device of its own.
 //!
-//! | file | what it is for |
+//! | file | contents |
 //! | --- | --- |
-//! | `input.rs` | a packet came |
-//! | `output.rs` | packets that go out |
-//! | `sockets.rs` | what applications ask for |
+//! | `input.rs` | received packets |
+//! | `output.rs` | outgoing packets |
+//! | `sockets.rs` | calls of applications |
 //! | `datagrams.rs`, `datagrams/` | UDP |
 //! | `fragment.rs` | datagrams that are larger than a packet |
 //! | `messages.rs` | ICMP |
-//! | `link.rs` | what lies below IP |
+//! | `link.rs` | the layer below IP |
 //! | `flows.rs` | the table of connections |
 //! | `slab.rs` | the numbers of sockets |
-//! | `listeners.rs` | ports that connections may come to |
-//! | `pass.rs` | sockets that pass from one application to another |
+//! | `listeners.rs` | listening ports |
+//! | `pass.rs` | sockets that move from one application to another |
 //! | `private.rs` | rings for an application that runs the engine itself |
 //! | `wheel.rs` | deadlines |
 
@@ -88,7 +88,8 @@ const FRAGMENTS: usize = 4 << 20;
 pub struct Config {
     /// Addresses of the machine, each with its network.
     pub addresses: Vec<Prefix>,
-    /// Where packets go whose destination is within no prefix: one of each version at most. Without one they go to it at once.
+    /// Where packets go whose destination is within no prefix: one of each version at most. Without one they go to it
+    /// at once.
     pub gateways: Vec<IpAddr>,
     /// Connections at most.
     pub flows: usize,
@@ -167,7 +168,80 @@ pub struct Counters {
     pub datagrams_dropped: u64,
 }
 
-/// The stack.
+/// The stack: sockets and connections, without a thread, a clock or a device.
+///
+/// The caller provides all three. In a loop it makes these calls, each with the current time:
+///
+/// 1. [`Engine::receive`] for each packet from the device,
+/// 2. calls on sockets, such as [`Engine::listen`], [`Engine::connect`] and [`Engine::notify`],
+/// 3. [`Engine::advance`], at the latest at [`Engine::next_deadline`],
+/// 4. [`Engine::transmit`], which sends packets to the device,
+/// 5. [`Engine::next_event`] until it returns `None`.
+///
+/// [`run`](crate::run) has such a loop. Here, a client connects to a server on the same stack:
+///
+/// ```
+/// use std::io;
+/// use std::net::SocketAddr;
+/// use std::os::fd::BorrowedFd;
+///
+/// use evener_net::device::{Capabilities, Device, Medium};
+/// use evener_net::engine::{Config, Engine, Owner, PrivateMemory, SocketOptions};
+/// use evener_net::packet::{Offload, Outgoing};
+/// use evener_net::tcp::Happened;
+/// use evener_net::time::Time;
+///
+/// /// A device without a peer.
+/// struct Null;
+///
+/// impl Device for Null {
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities {
+///             medium: Medium::Ip,
+///             mtu: 1500,
+///             tcp_segments: 1500,
+///             udp_segments: 1500,
+///             checksums: false,
+///         }
+///     }
+///     fn receive(&mut self, _: usize, _: &mut dyn FnMut(&[u8], Offload)) -> io::Result<usize> {
+///         Ok(0)
+///     }
+///     fn send(&mut self, _: Outgoing<'_>) -> io::Result<bool> {
+///         Ok(true)
+///     }
+///     fn flush(&mut self) -> io::Result<()> {
+///         Ok(())
+///     }
+///     fn readable(&self) -> Option<BorrowedFd<'_>> {
+///         None
+///     }
+/// }
+///
+/// let own = "10.1.0.2/24".parse().expect("an address with its network");
+/// let config = Config { addresses: vec![own], ..Config::default() };
+/// let (mut device, memory) = (Null, PrivateMemory::new(1 << 16));
+/// let mut engine = Engine::new(config, device.capabilities(), memory);
+/// let (server, client) = (Owner(0), Owner(1));
+/// let address: SocketAddr = "10.1.0.2:7".parse()?;
+/// engine.listen(server, address, 16, SocketOptions::default(), false)?;
+/// engine.connect(Time::ZERO, client, None, address, SocketOptions::default())?;
+///
+/// let mut connected = Vec::new();
+/// for millis in 0..10 {
+///     let now = Time::from_millis(millis);
+///     device.receive(64, &mut |packet, offload| engine.receive(now, packet, offload))?;
+///     engine.advance(now);
+///     engine.transmit(now, &mut device)?;
+///     while let Some(event) = engine.next_event() {
+///         if event.happened.has(Happened::CONNECTED) {
+///             connected.push(event.owner);
+///         }
+///     }
+/// }
+/// assert!(connected.contains(&server) && connected.contains(&client));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Engine<M> {
     config: Config,
@@ -201,7 +275,7 @@ pub struct Engine<M> {
 }
 
 impl<M: Memory> Engine<M> {
-    /// One that begins at [`Time::ZERO`].
+    /// Creates an engine whose time starts at [`Time::ZERO`].
     pub fn new(config: Config, capabilities: Capabilities, memory: M) -> Engine<M> {
         let cookies = Cookies::new(config.seed);
         let link = Link::new(capabilities.medium, &config);
@@ -230,14 +304,14 @@ impl<M: Memory> Engine<M> {
         }
     }
 
-    /// A packet came: as the device's medium has it, from its header on.
+    /// Processes a received packet. `bytes` start with the header of the device's medium.
     pub fn receive(&mut self, now: Time, bytes: &[u8], offload: Offload) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += bytes.len() as u64;
         self.input(now, bytes, offload);
     }
 
-    /// Resets all connections. Those that their peers know of have a segment to send.
+    /// Resets all connections. [`Engine::transmit`] then sends the resets to peers.
     pub fn reset_all(&mut self) {
         let all: Vec<u32> = self.flows.indices().collect();
         for index in all {
@@ -245,7 +319,7 @@ impl<M: Memory> Engine<M> {
         }
     }
 
-    /// Does what is due.
+    /// Processes expired timers.
     pub fn advance(&mut self, now: Time) {
         self.input_looped(now);
         let mut due = Vec::new();
@@ -274,7 +348,7 @@ impl<M: Memory> Engine<M> {
         }
     }
 
-    /// When [`advance`](Engine::advance) is to be called, at the latest.
+    /// The time at which [`advance`](Engine::advance) must be called, at the latest.
     pub fn next_deadline(&self) -> Time {
         if self.datagrams.has_more {
             return Time::ZERO;
@@ -286,7 +360,7 @@ impl<M: Memory> Engine<M> {
             .min(self.reassembly.next_deadline())
     }
 
-    /// What happened to a socket since this was last asked of it.
+    /// Returns the next socket with news, and its events since the last time.
     pub fn next_event(&mut self) -> Option<Event> {
         while let Some(index) = self.news.pop_front() {
             let Some(flow) = self.flows.get_mut(index) else {
@@ -313,17 +387,17 @@ impl<M: Memory> Engine<M> {
         self.datagrams.next_event()
     }
 
-    /// What has been counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// How often packets came for flows that had come recently.
+    /// The hits and misses of the cache of recent flows.
     pub fn cache(&self) -> CacheCounters {
         self.flows.cache
     }
 
-    /// Where rings come from.
+    /// The memory of rings.
     pub fn memory(&mut self) -> &mut M {
         &mut self.memory
     }
