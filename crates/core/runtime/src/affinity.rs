@@ -1,4 +1,4 @@
-//! Where the threads of a stream run.
+//! The CPUs on which the threads of a stream run.
 #![forbid(unsafe_code)]
 
 use std::cell::Cell;

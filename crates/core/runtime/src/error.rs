@@ -1,9 +1,9 @@
-//! What can go wrong in setting up the runtime.
+//! Errors of setting up the runtime.
 #![forbid(unsafe_code)]
 
 use std::io;
 
-/// The runtime could not be set up, or its threads not started or placed.
+/// The runtime could not be set up, or its threads could not be started or placed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -13,9 +13,9 @@ pub enum Error {
     /// The operating system refused a thread for input or output.
     #[error("starting thread {name} failed ({source}): raise the limit on threads")]
     Thread {
-        /// The name it would have had.
+        /// The intended name of the thread.
         name: &'static str,
-        /// What the operating system said.
+        /// The system's reason.
         source: io::Error,
     },
     /// The operating system does not let a thread run on the processor that was named.
@@ -25,9 +25,9 @@ pub enum Error {
     Pinned {
         /// The name of the thread.
         name: &'static str,
-        /// The processor.
+        /// The CPU.
         cpu: usize,
-        /// What the operating system said.
+        /// The system's reason.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What is kept between runs: a small JSON file of entries by key.
+//! Entries that are kept between runs, in a small JSON file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -26,10 +26,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// A file of entries.
 ///
-/// Reading and writing never fail loudly: what cannot be kept costs time, nothing else. What is wrong with a file is
-/// told once in a process. Several processes may use one file: each write replaces it as a whole, and those who add to
-/// it take turns by a lock on a file beside it, whose name ends in `.lock` and which stays. Where there are no locks, or
-/// one who holds it hangs, an entry is added without, and one of two simultaneous additions may be lost.
+/// Reading and writing never fail loudly: an entry that is not kept costs only time. A problem with a file is
+/// reported once per process. Several processes may use one file. Each write replaces the file as a whole. Processes
+/// that add entries take turns with a lock on a file beside it, whose name ends in `.lock` and which remains. If
+/// there are no locks, or if a holder hangs, an entry is added without the lock, and one of two simultaneous
+/// additions may be lost.
 #[derive(Clone, Debug)]
 pub struct Kept {
     path: PathBuf,
@@ -49,7 +50,7 @@ struct Entry<T> {
 
 type Entries<T> = BTreeMap<String, Entry<T>>;
 
-/// The folder `evener` in the user's cache folder: `$XDG_CACHE_HOME`, else `~/.cache`. `None` where neither can be found.
+/// The folder `evener` in the user's cache folder: `$XDG_CACHE_HOME`, or else `~/.cache`. `None` if neither is known.
 pub fn cache_folder() -> Option<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
@@ -61,7 +62,7 @@ pub fn cache_folder() -> Option<PathBuf> {
 }
 
 impl Kept {
-    /// The file. It and its directory are created by the first [`Kept::put`].
+    /// Uses this file. The first [`Kept::put`] creates it and its directory.
     pub fn at(path: PathBuf, what: &'static str) -> Kept {
         Kept {
             path,
@@ -70,7 +71,7 @@ impl Kept {
         }
     }
 
-    /// The same without a word where it cannot be read or written: for what is found again in milliseconds.
+    /// Reports no problems with the file. For entries that can be measured again within milliseconds.
     pub fn quiet(self) -> Kept {
         Kept {
             tells: false,
@@ -78,12 +79,12 @@ impl Kept {
         }
     }
 
-    /// A file in the [cache folder](cache_folder). `None` where there is none.
+    /// A file in the [cache folder](cache_folder). `None` if there is no such folder.
     pub fn in_cache(name: &str, what: &'static str) -> Option<Kept> {
         Some(Kept::at(cache_folder()?.join(name), what))
     }
 
-    /// Where it lies.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -100,12 +101,12 @@ impl Kept {
         values.collect()
     }
 
-    /// Keeps an entry under `key`. What other processes wrote meanwhile stays.
+    /// Stores an entry under `key`. Entries that other processes wrote meanwhile are kept.
     pub fn put<T: Serialize + DeserializeOwned>(&self, key: &str, value: T) {
         self.put_all(BTreeMap::from([(key.to_owned(), value)]));
     }
 
-    /// Keeps several entries, each under its key.
+    /// Stores several entries, each under its key.
     pub fn put_all<T: Serialize + DeserializeOwned>(&self, values: BTreeMap<String, T>) {
         let written = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -123,11 +124,11 @@ impl Kept {
         file.unwrap_or_default()
     }
 
-    /// Keeps the entries of a text that [`Kept::text`] gave, on this machine or another. Of two under one key the one that
-    /// was written later stays.
+    /// Adds the entries of a text from [`Kept::text`], of this machine or another one. The newer of two entries with
+    /// the same key wins.
     ///
     /// # Errors
-    /// It is no such text; nothing is changed.
+    /// The text is invalid; nothing is changed.
     pub fn add<T: Serialize + DeserializeOwned>(&self, text: &str) -> serde_json::Result<()> {
         let new: Entries<T> = serde_json::from_str(text).and_then(|file| self.entries(file))?;
         self.merge(new, |old, new| old.written < new.written);

@@ -1,4 +1,4 @@
-//! What is chosen by name: how jobs reach workers, and where workers run.
+//! Named choices: how jobs reach workers, and where workers run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ pub enum Dispatch {
 }
 
 impl Dispatch {
-    /// Every flavour, in the order they are listed to users.
+    /// Every flavour, in the order of listings.
     pub const ALL: [Dispatch; 3] = [Dispatch::Fifo, Dispatch::Mailbox, Dispatch::Steal];
 
     /// The name used on command lines and in results.
@@ -40,24 +40,24 @@ impl Dispatch {
     }
 }
 
-/// Where workers run relative to the threads that do input and output.
+/// The CPUs of the workers relative to those of the threads for input and output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The operating system places threads. Only while another process takes a processor, the tuner may have each
-    /// worker keep to one of its own.
+    /// The operating system places the threads. Only while another process uses a CPU, the tuner may pin each worker
+    /// to its own CPU.
     #[default]
     None,
     /// The first worker shares its core with the I/O thread.
     IoSame,
-    /// Workers keep off the core of the I/O thread while there are others.
+    /// Workers avoid the core of the I/O thread if there are others.
     IoDiff,
-    /// Workers keep off the core module (shared mid-level cache or SMT siblings) of the I/O thread.
+    /// Workers avoid the core module (shared mid-level cache or SMT siblings) of the I/O thread.
     ModuleDiff,
 }
 
 impl Placement {
-    /// Every placement, in the order they are listed to users.
+    /// Every placement, in the order of listings.
     pub const ALL: [Placement; 4] = [
         Placement::None,
         Placement::IoSame,
@@ -76,7 +76,7 @@ impl Placement {
     }
 }
 
-/// A plan, structure, dispatch or placement that could not be read.
+/// A plan, structure, dispatch or placement that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} '{given}'; one of: {known}")]
 pub struct ParsePlanError {

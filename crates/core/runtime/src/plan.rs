@@ -8,20 +8,20 @@ use serde::Serialize;
 pub use crate::named::{Dispatch, ParsePlanError, Placement};
 use crate::structure::Structure;
 
-/// A complete plan: what the tuner chooses and what a user can pin.
+/// A complete plan: the choices of the tuner, which a user can pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Plan {
     /// How the service runs units.
     pub structure: &'static Structure,
     /// How jobs reach workers.
     pub dispatch: Dispatch,
-    /// Items in one job; what an item is, the service says (a row of output, a block, a node). In a `pipeline` the
-    /// fewest steps in one stage: 1 makes one pipeline of all workers, more make shorter ones side by side. In a
-    /// wavefront the steps of a line that run on end.
+    /// The number of items in one job. The service defines an item: a row of output, a block, a node. In a `pipeline`
+    /// it is the minimum number of steps in one stage: 1 makes one pipeline of all workers, a larger number makes
+    /// shorter ones side by side. In a wavefront it is the number of consecutive steps of a line.
     pub grain: u32,
-    /// Workers that take part, at least 1.
+    /// The number of workers that take part, at least 1.
     pub workers: u32,
-    /// Devices that take part as well. Only a farm can have any.
+    /// The number of devices that take part too. Only a farm can have any.
     pub devices: u32,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What a user asked for: parts that are named are pinned, the rest takes the service's defaults.
+/// The plan that a user requested. Named parts are pinned; the rest uses the service's defaults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The tuner decides and keeps deciding.
@@ -52,20 +52,20 @@ pub enum Choice {
     Auto,
     /// This plan for the whole stream: `STRUCTURE[/DISPATCH[/GRAIN]]`.
     Fixed {
-        /// The name of a structure; which there are, the service says when the stream is set up.
+        /// The name of a structure. The service checks it when the stream is set up.
         structure: String,
-        /// How jobs reach workers; the structure's own unless named.
+        /// How jobs reach workers; by default the structure's own flavour.
         dispatch: Option<Dispatch>,
-        /// Items in one job; the service's default unless named.
+        /// Items in one job; by default the service's.
         grain: Option<u32>,
     },
 }
 
 impl Choice {
-    /// Refuses the name of a structure that is none of `known`, before anything is opened.
+    /// Rejects a structure name that is not among `known`, before anything is opened.
     ///
     /// # Errors
-    /// [`ParsePlanError`], which names those that are known.
+    /// [`ParsePlanError`], which lists the known names.
     pub fn among(self, known: &[&Structure]) -> Result<Choice, ParsePlanError> {
         match self {
             Choice::Fixed { structure, .. } if known.iter().all(|s| s.name != structure) => {

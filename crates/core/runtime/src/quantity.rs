@@ -1,8 +1,8 @@
-//! Sizes, times and numbers for people: exact where they are short, else rounded to three figures.
+//! Readable sizes, times and numbers: exact if they are short, otherwise rounded to three figures.
 
 use std::fmt;
 
-/// Bytes: `10 bytes`, `64 KiB`, `1.02 GiB`; rounded down, so that what is less than a MiB is never called one.
+/// Bytes: `10 bytes`, `64 KiB`, `1.02 GiB`. Rounded down, so that less than a MiB is never shown as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
@@ -44,7 +44,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// A number to three figures, more where it has more before the point: `1.5`, `27.8`, `1204`.
+/// A number with three figures, or all figures before the decimal point: `1.5`, `27.8`, `1204`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Figures(pub f64);
 
@@ -60,7 +60,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// A number of things that are called `plural`: `1 frame`, `2 frames`.
+/// A number with a noun in the plural or singular: `1 frame`, `2 frames`.
 pub fn counted(n: u64, plural: &str) -> String {
     let name = match n {
         1 => plural.strip_suffix('s').unwrap_or(plural),

@@ -1,4 +1,4 @@
-//! How fast this machine computes and moves data: what predictions of a plan's cost start from.
+//! How fast this machine computes and moves data: the basis of predicted costs.
 
 #[allow(unsafe_code)]
 mod kernel;
@@ -17,20 +17,20 @@ use crate::topology::Simd;
 /// Rates that turn predicted work into predicted time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Arithmetic operations on elements one worker does in a second, on data in its first-level cache with
-    /// vector instructions.
+    /// Arithmetic operations on elements per second and worker, on data in the first-level cache, with vector
+    /// instructions.
     pub ops_per_s: f64,
-    /// Bytes one worker alone moves to and from memory beyond its private cache in a second, read and written bytes in
-    /// sum.
+    /// Bytes per second that one worker alone moves to and from memory beyond its private cache, reads and writes
+    /// together.
     pub bytes_per_s: f64,
-    /// The same for all workers at once, in sum.
+    /// The same for all workers together.
     pub bytes_per_s_together: f64,
-    /// Bytes of memory that the operating system clears and maps in a second, for one worker that touches them first.
-    /// At most the rate of a common machine.
+    /// Bytes per second of memory that the operating system clears and maps for one worker that touches it first. At
+    /// most the typical rate.
     pub fresh_bytes_per_s: f64,
-    /// Seconds it costs to hand a job to a worker.
+    /// Seconds to hand a job to a worker.
     pub job_s: f64,
-    /// Seconds it costs to end a pass: the barrier that waits for the last worker.
+    /// Seconds to end a pass: the barrier that waits for the last worker.
     pub pass_s: f64,
 }
 
@@ -54,7 +54,7 @@ const STREAM_PIECE: usize = 256 << 10;
 const STREAM_TIME: Duration = Duration::from_micros(1500);
 
 impl Rates {
-    /// Rates of a common machine of 2020 or later, for tests and for decisions that must be reproducible.
+    /// The rates of a typical machine of 2020 or later. For tests, and for decisions that must be reproducible.
     pub const fn typical() -> Rates {
         Rates {
             ops_per_s: 20e9,
@@ -66,10 +66,10 @@ impl Rates {
         }
     }
 
-    /// Measures this machine, first on the calling thread, then on all workers at once. That takes 2 ms where there are
-    /// huge pages, at most about 12.
+    /// Measures this machine, first on the calling thread, then on all workers at once. It takes 2 ms with huge
+    /// pages, and at most about 12 ms.
     ///
-    /// A rate that cannot be measured, because the clock is too coarse, is that of [`Rates::typical`].
+    /// A rate that cannot be measured, because the clock is too coarse, is taken from [`Rates::typical`].
     pub fn measure(pool: &Pool) -> Rates {
         let typical = Rates::typical();
         let mut own = Fresh::make();

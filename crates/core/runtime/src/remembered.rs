@@ -1,4 +1,4 @@
-//! Plans that won, kept between runs.
+//! Winning plans, kept between runs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use crate::sync::lock;
 
 /// A file of remembered plans.
 ///
-/// Reading and writing never fail loudly: a plan that cannot be remembered costs a search, nothing else. Several
-/// processes may use one file.
+/// Reading and writing never fail loudly: a plan that is not remembered costs only a new search. Several processes
+/// may use one file.
 #[derive(Clone, Debug)]
 pub struct Memory(Kept);
 
@@ -77,47 +77,48 @@ impl Named {
 }
 
 impl Memory {
-    /// The file `evener/plans.json` in the user's cache directory: `$XDG_CACHE_HOME`, else `~/.cache`.
-    /// `None` where neither can be found.
+    /// The file `evener/plans.json` in the user's cache directory: `$XDG_CACHE_HOME`, or else `~/.cache`. `None` if
+    /// neither is known.
     pub fn open_default() -> Option<Memory> {
         Kept::in_cache("plans.json", "plans").map(Memory)
     }
 
-    /// A file of one's own. It and its directory are created by the first [`Memory::put`].
+    /// Uses this file. The first [`Memory::put`] creates it and its directory.
     pub fn at(path: impl Into<PathBuf>) -> Memory {
         Memory(Kept::at(path.into(), "plans"))
     }
 
-    /// Where the plans are kept.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// The key of a plan: the service's key, something that identifies the machine, and the workers it may use.
+    /// The key of a plan: the service's key, the machine's key, and the number of workers it may use.
     pub fn key(service: &str, machine: &str, workers: u32) -> String {
         format!("{service} | {machine} | {workers} workers")
     }
 
-    /// The plan remembered under `key`, if its structure is one of those `offered`.
+    /// The plan remembered under `key`, if its structure is among those `offered`.
     pub fn get(&self, key: &str, offered: &[Shape]) -> Option<Plan> {
         self.0.get::<Entry>(key)?.among(offered)
     }
 
-    /// Remembers `plan`, which takes `cost` per unit, under `key`. What other processes wrote meanwhile stays.
+    /// Remembers `plan`, which takes `cost` per unit, under `key`. Plans that other processes wrote meanwhile are
+    /// kept.
     pub fn put(&self, key: &str, plan: Plan, cost: Duration) {
         self.0.put(key, Entry::of(plan, cost));
     }
 
-    /// All plans, as a text for [`Memory::add`] on another machine. They are found again on machines with the same
+    /// All plans, as text for [`Memory::add`] on another machine. They apply on machines with the same
     /// [`Topology::machine_key`](crate::Topology::machine_key).
     pub fn text(&self) -> String {
         self.0.text::<Entry>()
     }
 
-    /// Remembers the plans of a text that [`Memory::text`] gave. Of two for the same work the later one stays.
+    /// Adds the plans of a text from [`Memory::text`]. The newer of two plans for the same work wins.
     ///
     /// # Errors
-    /// It is no such text. Nothing is remembered then.
+    /// The text is invalid; nothing is remembered.
     pub fn add(&self, text: &str) -> Result<(), serde_json::Error> {
         self.0.add::<Entry>(text)
     }

@@ -1,7 +1,7 @@
-//! How long work would take on another number of workers: schedules simulated in virtual time, from costs alone.
+//! The time of work on another number of workers: schedules simulated in virtual time, from costs alone.
 //!
-//! It serves to plan for a machine that is larger than the one at hand. Costs come from measurements. Dispatch costs
-//! nothing here, and workers are equal and do not slow one another down.
+//! This helps to plan a larger machine than the one at hand. Costs come from measurements. Dispatch costs nothing
+//! here, and workers are equal and do not slow each other down.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use crate::stages::{self, ROOM};
 use crate::stream::wavefront_seconds;
 use crate::sync::lock;
 
-/// Seconds until the last of these jobs is done, if every worker takes the next one when it is done with its last: a
+/// Seconds until the last of these jobs is done, if every worker takes the next job when it has finished its last: a
 /// shared FIFO, or units in a farm. Jobs are given in seconds.
 pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     let mut free: Vec<f64> = vec![0.0; workers.max(1)];
@@ -27,9 +27,10 @@ pub fn fifo(jobs: impl IntoIterator<Item = f64>, workers: usize) -> f64 {
     free.into_iter().fold(0.0, f64::max)
 }
 
-/// Seconds until the last of `units` units has left one of these pipelines, which run side by side. Each is given by
-/// the seconds that its stages take for a unit. A unit goes to the pipeline whose first stage is free first. As in a
-/// stream, there is room for four units between two stages, and a stage without room behind it waits before it begins.
+/// Seconds until the last of `units` units has left one of these pipelines, which run side by side. Each pipeline is
+/// given by the seconds of its stages per unit. A unit goes to the pipeline whose first stage is free first. As in a
+/// stream, there is room for four units between two stages, and a stage without room behind it waits before it
+/// starts.
 pub fn pipelines(pipelines: &[Vec<f64>], units: u64) -> f64 {
     let mut pipelines: Vec<Pipeline> = pipelines
         .iter()
@@ -50,24 +51,24 @@ pub fn pipelines(pipelines: &[Vec<f64>], units: u64) -> f64 {
     end
 }
 
-/// Where each of so many stages of a pipeline ends, so that the largest takes as little time as consecutive steps
-/// allow. Streams divide steps by the same function.
+/// Divides steps into `stages` stages of a pipeline, so that the largest stage takes as little time as possible.
+/// Returns where each stage ends. Streams divide steps with the same function.
 pub fn divide(steps: &[f64], stages: usize) -> Vec<u32> {
     stages::divide(steps, stages)
 }
 
-/// Seconds that a step takes for a unit. What a step begins with may cost more where another element ran the step before
-/// it, as values that were in registers or caches are not there.
+/// Seconds of a step per unit. The first step of a segment may cost more if another element ran the previous step,
+/// because values are no longer in registers or caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepCost {
-    /// Where a segment of steps begins with it.
+    /// At the start of a segment.
     pub first: f64,
-    /// After the step before it, on the same element.
+    /// After the previous step on the same element.
     pub next: f64,
 }
 
 impl StepCost {
-    /// A step that costs the same anywhere.
+    /// A step with the same cost everywhere.
     pub fn same(seconds: f64) -> StepCost {
         StepCost {
             first: seconds,
@@ -84,7 +85,7 @@ pub fn segment(steps: &[StepCost]) -> f64 {
     first.first + others.iter().map(|step| step.next).sum::<f64>()
 }
 
-/// Steps of a line of a wavefront that ran together, and what they took.
+/// Consecutive steps of a line of a wavefront that ran together, and their time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chunk {
     /// The unit, by its number.
@@ -95,22 +96,22 @@ pub struct Chunk {
     pub line: u32,
     /// The steps, counted in the line.
     pub steps: Range<u32>,
-    /// Seconds from their beginning to their end.
+    /// Seconds from start to end.
     pub seconds: f64,
 }
 
-/// The chunks of a stream, in the order in which they ended; see [`Stream::recording`](crate::stream::Stream::recording).
-/// Clones are the same recording.
+/// The chunks of a stream, in the order in which they ended; see
+/// [`Stream::recording`](crate::stream::Stream::recording). Clones refer to the same recording.
 #[derive(Clone, Debug, Default)]
 pub struct Recording(Arc<Mutex<Vec<Chunk>>>);
 
 impl Recording {
-    /// A recording without chunks.
+    /// Creates an empty recording.
     pub fn new() -> Recording {
         Recording::default()
     }
 
-    /// What was recorded so far.
+    /// The chunks recorded so far.
     pub fn chunks(&self) -> Vec<Chunk> {
         lock(&self.0).clone()
     }
@@ -120,12 +121,12 @@ impl Recording {
     }
 }
 
-/// Seconds that the recorded units take as a wavefront on so many workers, by the rules of a stream, in chunks of `grain`
-/// steps. A chunk's time is divided evenly over its steps, so it is best recorded in small ones, by one worker. A line that
-/// a worker takes, and does not just go on with, costs `hand_over` seconds more. Units are there when they are wanted,
+/// Seconds of the recorded units as a wavefront on this number of workers, by the rules of a stream, in chunks of
+/// `grain` steps. A chunk's time is divided evenly among its steps, so record small chunks, on one worker. A line
+/// that a worker newly takes costs `hand_over` seconds more than one it continues. Units are available when needed,
 /// and writing takes no time.
 ///
-/// `None` if the shape is not a wavefront, or a need is never met.
+/// `None` if the shape is not a wavefront, or if a dependency is never met.
 pub fn wavefront<S: Service>(
     service: &S,
     shape: &Shape,

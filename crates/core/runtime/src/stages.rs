@@ -1,8 +1,8 @@
-//! How the steps of a pipeline are divided into stages, and workers into pipelines.
+//! Divides the steps of a pipeline into stages, and workers into pipelines.
 //!
-//! The grain of a pipeline's plan is the fewest steps in one stage, so `ceil(steps / grain)` stages make a pipeline.
-//! Workers beyond that make pipelines side by side. No worker is left over: where they cannot be divided evenly, some
-//! pipelines have one stage more.
+//! The grain of a pipeline's plan is the minimum number of steps in one stage, so `ceil(steps / grain)` stages make a
+//! pipeline. Further workers make pipelines side by side. No worker is left over: if they cannot be divided evenly,
+//! some pipelines have one stage more.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Structures: the ways in which services run units, as they declare them.
+//! Structures: the ways in which services run units. Services declare them.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,26 +11,26 @@ use crate::named::Dispatch;
 /// How the units of a stream flow through workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// One unit after the other, the items of each pass divided over workers, a barrier after each pass.
+    /// One unit after the other. The items of each pass are divided among workers, with a barrier after each pass.
     Divided,
     /// Whole units on different workers.
     Farm,
     /// Steps of a unit on different workers, which units pass in order.
     Pipeline,
-    /// As `Divided`, but a part is about several units at once: [`Shape::units`](crate::Shape::units).
+    /// As `Divided`, but a part covers several units at once: [`Shape::units`](crate::Shape::units).
     Grouped,
-    /// Lines of steps on different workers, of several units at once. Each step waits for those that
-    /// [`Service::needs`](crate::Service::needs) names, in its own unit and in others, and for nothing else.
+    /// Lines of steps on different workers, of several units at once. Each step waits only for the steps that
+    /// [`Service::needs`](crate::Service::needs) names, in its own unit and in others.
     ///
-    /// Units in work stay in work when another number of workers or another grain is chosen, and are finished before
-    /// another structure runs. A service that looks ahead, so that a unit is not done before later ones are begun,
-    /// therefore offers one structure alone: with others its stream ends in an error.
+    /// Units stay in progress when the number of workers or the grain changes, and are finished before another
+    /// structure runs. A service that looks ahead, so that a unit cannot be done before later ones have started, must
+    /// therefore offer only this structure: with others its stream ends in an error.
     Wavefront,
 }
 
 /// One way in which a service can run units. A service declares each of its structures once, as a `static`.
 ///
-/// Two structures are the same if they have the same name.
+/// Structures with the same name are equal.
 pub struct Structure {
     /// The name used on command lines, in results and in remembered plans.
     pub name: &'static str,
@@ -38,13 +38,13 @@ pub struct Structure {
     pub about: &'static str,
     /// How units flow through workers.
     pub flow: Flow,
-    /// The flavour that plans begin with where none is named and nothing is known.
+    /// The initial dispatch flavour, if none is named.
     pub dispatch: Dispatch,
-    /// Whether the tuner may choose it; otherwise it runs only where it is named.
+    /// Whether the tuner may choose it. Otherwise it runs only if named.
     pub automatic: bool,
 }
 
-/// The plainest structure, which most services have and others are compared with.
+/// The simplest structure. Most services have it, and others are compared with it.
 pub static SEQUENTIAL: Structure = Structure {
     name: "sequential",
     about: "one stage at a time over the whole unit, each divided, with a barrier between",
@@ -63,12 +63,12 @@ pub static FARM: Structure = Structure {
 };
 
 impl Structure {
-    /// Whether several units are in work at once, so that one may wait for others that come after it.
+    /// Whether several units are in progress at once, so that one may wait for later ones.
     pub fn overlaps(&self) -> bool {
         self.flow != Flow::Divided
     }
 
-    /// Whether units are begun while others are in work, so that none waits for the last job of the one before.
+    /// Whether units start while others are in progress, so that none waits for the last job of the previous one.
     pub fn flows(&self) -> bool {
         matches!(self.flow, Flow::Farm | Flow::Pipeline | Flow::Wavefront)
     }

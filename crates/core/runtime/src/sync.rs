@@ -1,7 +1,7 @@
-//! Locks that a panic does not make useless.
+//! Locks that remain usable after a panic.
 //!
-//! A panic of a service, source or sink is reported as an error. What a lock of the runtime guards is consistent at
-//! every point at which such code can panic, so a poisoned lock is used as any other.
+//! A panic of a service, source or sink is reported as an error. The data behind the runtime's locks is consistent at
+//! every point at which such code can panic, so a poisoned lock is used like any other.
 #![forbid(unsafe_code)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Timelines of workers and counters, written as a file that Perfetto and `chrome://tracing` read.
+//! Timelines of workers and counters, written to a file for Perfetto and `chrome://tracing`.
 //!
 //! Format: the JSON object format of Google's "Trace Event Format" (events `X`, `i`, `C` and `M`).
 #![forbid(unsafe_code)]
@@ -14,12 +14,12 @@ use crate::device::MOST_LANES;
 use crate::dispatch::sync::Padded;
 use crate::sync::lock;
 
-/// Events one track keeps unless [`Trace::with_limit`] says otherwise: about 12 MiB.
+/// The default limit of events per track, about 12 MiB; see [`Trace::with_limit`].
 pub const DEFAULT_LIMIT: usize = 1 << 18;
 
-/// A recorder of what ran where and when: cheap to clone, or off.
+/// Records which thread does what, and when. Cheap to clone; may be off.
 ///
-/// Every track has storage of its own, so threads that record on different tracks never wait for each other. A full
+/// Every track has its own storage, so threads that record on different tracks never wait for each other. A full
 /// track drops further events and counts them.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Recorder>>);
@@ -102,17 +102,17 @@ impl Track {
 }
 
 impl Trace {
-    /// Records nothing; every call costs one branch.
+    /// A trace that records nothing; every call costs one branch.
     pub fn off() -> Trace {
         Trace(None)
     }
 
-    /// Records from now on, with tracks for workers `0..workers` and for input, output and tuner.
+    /// Starts to record, with tracks for workers `0..workers` and for input, output and tuner.
     pub fn on(workers: usize) -> Trace {
         Trace::with_limit(workers, DEFAULT_LIMIT)
     }
 
-    /// As [`Trace::on`], keeping at most `limit` events per track and `limit` samples of counters.
+    /// As [`Trace::on`], but keeps at most `limit` events per track, and `limit` samples of counters.
     pub fn with_limit(workers: usize, limit: usize) -> Trace {
         let tracks = Track::all(workers).map(|_| Padded::default()).collect();
         let counters = Mutex::default();
@@ -125,13 +125,13 @@ impl Trace {
         })))
     }
 
-    /// Whether anything is recorded; lets a caller save the cost of taking times.
+    /// Whether the trace records. If not, a caller need not take times.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// The time now if anything is recorded: `let t = trace.start(); …; trace.end(track, name, unit, t)`.
+    /// The current time if the trace records: `let t = trace.start(); …; trace.end(track, name, unit, t)`.
     #[inline]
     pub fn start(&self) -> Option<Instant> {
         self.is_on().then(Instant::now)
@@ -145,8 +145,8 @@ impl Trace {
         }
     }
 
-    /// Records that `track` did `name` for unit `unit` from `start` to `end`. Spans of one track must nest or
-    /// follow each other. A worker the trace has no track for counts as dropped.
+    /// Records that `track` did `name` for unit `unit` from `start` to `end`. Spans of one track must nest or follow
+    /// each other. A span of a worker without a track counts as dropped.
     #[inline]
     pub fn span(&self, track: Track, name: &'static str, unit: u64, start: Instant, end: Instant) {
         if let Some(recorder) = &self.0 {
@@ -154,7 +154,7 @@ impl Trace {
         }
     }
 
-    /// Records that something happened now, with a text that says what.
+    /// Records an event at the current time, with a text.
     #[inline]
     pub fn instant(&self, track: Track, name: &'static str, detail: &str) {
         if let Some(recorder) = &self.0 {
@@ -167,7 +167,7 @@ impl Trace {
         }
     }
 
-    /// Records the value a counter has now. Values that are not finite are left out.
+    /// Records the current value of a counter. Values that are not finite are left out.
     #[inline]
     pub fn counter(&self, name: &'static str, value: f64) {
         if let Some(recorder) = &self.0 {
@@ -183,7 +183,7 @@ impl Trace {
             .unwrap_or_default()
     }
 
-    /// The last value of every counter, a line `name value` each, in order of names.
+    /// The last value of every counter, one line `name value` each, sorted by name.
     pub fn counters_text(&self) -> String {
         self.counters()
             .iter()
@@ -194,7 +194,7 @@ impl Trace {
             })
     }
 
-    /// Events and samples that found no room.
+    /// The number of dropped events and samples.
     pub fn dropped(&self) -> u64 {
         let Some(recorder) = &self.0 else { return 0 };
         let events: u64 = recorder

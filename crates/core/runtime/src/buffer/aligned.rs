@@ -25,7 +25,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Plain numbers for which all bits zero is a value and every bit pattern is one.
+/// Plain numbers for which all-zero bits are a value, and every bit pattern is one.
 pub trait Sample: sealed::Sealed + Copy + Send + Sync + 'static {}
 
 macro_rules! samples {
@@ -33,7 +33,7 @@ macro_rules! samples {
 }
 samples!(u8, u16, u32, u64, f32);
 
-/// A fixed number of samples, zeroed when made, the first at a cache line.
+/// A fixed number of samples, initially zero. The first is aligned to a cache line.
 pub struct Aligned<T: Sample> {
     start: NonNull<T>,
     len: usize,
@@ -54,7 +54,7 @@ unsafe impl<T: Sample> Send for Aligned<T> {}
 unsafe impl<T: Sample> Sync for Aligned<T> {}
 
 impl<T: Sample> Aligned<T> {
-    /// `len` zeroed samples. Ends the process when memory is exhausted, as `Vec` does.
+    /// Allocates `len` zeroed samples. Ends the process if memory is exhausted, as `Vec` does.
     pub fn zeroed(len: usize) -> Self {
         if len == 0 {
             return Aligned {

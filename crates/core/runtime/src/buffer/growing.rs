@@ -1,4 +1,4 @@
-//! A buffer that one worker appends rows to while others read those before.
+//! A buffer to which one worker appends rows while others read earlier rows.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,11 +6,11 @@ use std::thread;
 
 use super::aligned::{Aligned, Sample};
 
-/// Room for `rows` rows of `width` samples without padding between them, of which the first are *published*.
+/// Space for `rows` rows of `width` samples without padding. The first rows are *published*.
 ///
-/// Rows are appended in order, by one worker at a time. A published row does not change any more, so readers claim
-/// nothing and wait for nothing: they see the rows that were published when they asked, while further rows are written.
-/// To read costs one atomic load, to append three operations.
+/// One worker at a time appends rows, in order. A published row never changes, so readers neither claim nor wait:
+/// they see the rows published at the time of the call, while further rows are written. Reading costs one atomic
+/// load, appending three operations.
 pub struct GrowingRows<T: Sample> {
     data: Aligned<T>,
     width: usize,
@@ -21,7 +21,7 @@ pub struct GrowingRows<T: Sample> {
 }
 
 impl<T: Sample> GrowingRows<T> {
-    /// Room for `rows` rows of `width` samples, all zero, none published.
+    /// Allocates `rows` rows of `width` samples, all zero, none published.
     pub fn zeroed(width: usize, rows: usize) -> Self {
         let len = width
             .checked_mul(rows)
@@ -35,25 +35,25 @@ impl<T: Sample> GrowingRows<T> {
         }
     }
 
-    /// Samples in a row.
+    /// The number of samples in a row.
     #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Rows there is room for.
+    /// The number of rows that fit.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Rows published so far. What was done before they were is visible to the caller.
+    /// The number of published rows. Everything written before they were published is visible to the caller.
     #[inline]
     pub fn published(&self) -> usize {
         self.published.load(Ordering::Acquire)
     }
 
-    /// All rows published so far, one after the other.
+    /// All published rows, one after the other.
     #[inline]
     pub fn read(&self) -> &[T] {
         let len = self.published() * self.width;
@@ -63,9 +63,8 @@ impl<T: Sample> GrowingRows<T> {
         unsafe { std::slice::from_raw_parts(self.data.as_ptr(), len) }
     }
 
-    /// The `count` rows after those published, for writing, beside readers. They hold what was last written there, and
-    /// are published when the guard is dropped, unless its thread panics then. After a panic the same rows can be
-    /// appended again.
+    /// Returns the next `count` rows for writing, beside readers. They contain what was last written there. Dropping
+    /// the guard publishes them, unless its thread is panicking. After a panic the same rows can be appended again.
     ///
     /// # Panics
     /// If there is no room for them, or another guard lives.
@@ -86,7 +85,7 @@ impl<T: Sample> GrowingRows<T> {
         }
     }
 
-    /// Takes all rows back. Their samples stay.
+    /// Unpublishes all rows. Their samples remain.
     pub fn reset(&mut self) {
         *self.published.get_mut() = 0;
         // A guard may have been forgotten, but none lives.

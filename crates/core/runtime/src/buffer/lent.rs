@@ -1,4 +1,4 @@
-//! Memory of another owner.
+//! Memory that belongs to another owner.
 
 use std::any::Any;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::aligned::Sample;
 
-/// Samples that belong to another owner, which is held as long as this lives.
+/// Samples that belong to another owner, which this value keeps alive.
 pub struct Lent<T: Sample> {
     start: NonNull<T>,
     len: usize,
@@ -22,7 +22,7 @@ unsafe impl<T: Sample> Send for Lent<T> {}
 unsafe impl<T: Sample> Sync for Lent<T> {}
 
 impl<T: Sample> Lent<T> {
-    /// `len` samples from `start` on.
+    /// Borrows `len` samples from `start` on.
     ///
     /// # Safety
     /// As long as `owner` is held, the samples are initialised and can be read; nothing else writes them, and if they are

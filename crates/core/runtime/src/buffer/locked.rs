@@ -1,7 +1,8 @@
-//! Buffers in memory that devices copy from and to by themselves: its pages are locked while a device is open.
+//! Buffers in locked pages, which devices copy directly. Pages are locked while a device is open.
 //!
-//! A driver copies other memory through memory of its own, which takes a core as long as the copy does and halves the
-//! rate. Every large buffer is locked, whenever it was made, so sources read into locked memory and sinks write from it.
+//! A driver copies other memory through a buffer of its own. That occupies a core during the copy and halves the
+//! rate. Every large buffer is locked, whenever it was allocated, so sources read into locked memory and sinks write
+//! from it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -10,10 +11,11 @@ use crate::sync::lock;
 
 /// Locks pages for a device.
 pub trait PageLock: Send + Sync {
-    /// Locks `bytes` from address `start` on, which stay mapped until [`PageLock::unlock`]. Whether it could.
+    /// Locks `bytes` from address `start` on, which stay mapped until [`PageLock::unlock`]. Returns whether it
+    /// succeeded.
     fn lock(&self, start: usize, bytes: usize) -> bool;
 
-    /// Unlocks what was locked from `start` on.
+    /// Unlocks the range that was locked from `start` on.
     fn unlock(&self, start: usize);
 }
 

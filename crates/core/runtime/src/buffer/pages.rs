@@ -1,7 +1,8 @@
 //! Cache lines, and memory in huge pages.
 //!
-//! Reading a frame at an angle touches a page per row, so with small pages it waits for address translation. And most
-//! of the cost of making a buffer is mapping small pages: in a virtual machine many times as much as clearing them.
+//! Reading a frame at an angle touches one page per row, so with small pages it waits for address translation. Also,
+//! most of the cost of allocating a buffer is mapping small pages: in a virtual machine many times the cost of
+//! clearing them.
 
 use std::ptr::NonNull;
 
@@ -9,7 +10,7 @@ use memmap2::{MmapMut, MmapRaw};
 
 use super::locked;
 
-/// Bytes of a cache line, the alignment of every buffer.
+/// The size of a cache line in bytes, and the alignment of every buffer.
 pub const LINE: usize = 64;
 /// Bytes of a huge page.
 pub(super) const HUGE: usize = 2 << 20;

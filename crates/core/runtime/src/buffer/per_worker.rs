@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dispatch::WorkerId;
 
-/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the worker
-/// it runs on. Borrows are checked, so no two jobs hold one value at once. Values lie on cache lines of their own.
+/// One `T` for each worker of a pool: scratch memory, counters, partial results. A job borrows the value of the
+/// worker it runs on. Borrows are checked, so no two jobs hold one value at once. Each value has its own cache lines.
 pub struct PerWorker<T> {
     slots: Box<[Slot<T>]>,
 }
@@ -30,9 +30,9 @@ pub enum HoldError {
         "worker {worker} has no value: there are {workers}; make one for each worker of the pool"
     )]
     NoSuchWorker {
-        /// The worker asked for.
+        /// The requested worker.
         worker: usize,
-        /// How many values there are.
+        /// The number of values.
         workers: usize,
     },
     /// The value is borrowed already, by a job around this one or by another batch.
@@ -40,13 +40,13 @@ pub enum HoldError {
         "the value of worker {worker} is in use: do not hold it over a nested batch, nor share it between batches"
     )]
     Held {
-        /// The worker asked for.
+        /// The requested worker.
         worker: usize,
     },
 }
 
 impl<T> PerWorker<T> {
-    /// Makes a value for each of the workers `0..workers`.
+    /// Creates a value for each of the workers `0..workers`.
     pub fn new(workers: usize, mut make: impl FnMut(WorkerId) -> T) -> PerWorker<T> {
         let slot = |i| Slot {
             held: AtomicBool::new(false),
@@ -57,7 +57,7 @@ impl<T> PerWorker<T> {
         }
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
@@ -70,7 +70,7 @@ impl<T> PerWorker<T> {
     /// Borrows the value of `worker` until the result is dropped.
     ///
     /// # Errors
-    /// [`HoldError`] when there is no such worker or the value is borrowed.
+    /// [`HoldError`] if there is no such worker, or if the value is borrowed.
     pub fn hold(&self, worker: WorkerId) -> Result<Held<'_, T>, HoldError> {
         let slot = self.slots.get(worker.0).ok_or(HoldError::NoSuchWorker {
             worker: worker.0,

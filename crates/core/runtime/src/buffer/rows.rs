@@ -1,4 +1,4 @@
-//! A buffer whose rows several workers write at once, checked while it runs.
+//! A buffer whose rows several workers write at once, with checks at run time.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use super::lent::Lent;
 const WRITER: u64 = 1 << 32;
 const READERS: u64 = WRITER - 1;
 
-/// `rows` rows of `width` samples, `stride` samples from one to the next, in memory of their own or of another owner.
+/// `rows` rows of `width` samples, `stride` samples from one to the next, in its own memory or in lent memory.
 ///
-/// Jobs of a batch write disjoint ranges of rows through a shared reference. [`Rows::write`] marks its rows as taken,
-/// as `RefCell` does for one value. So overlapping writers, or a reader beside a writer, panic and never race. A claim
+/// Jobs of a batch write disjoint ranges of rows through a shared reference. [`Rows::write`] claims its rows, as
+/// `RefCell` does for one value. So overlapping writers, or a reader beside a writer, panic and never race. A claim
 /// costs two atomic operations for up to 64 rows.
 pub struct Rows<T: Sample> {
     memory: Memory<T>,
@@ -41,12 +41,12 @@ impl<T: Sample> Rows<T> {
         }
     }
 
-    /// A zeroed buffer of `rows` rows of `width` samples.
+    /// Allocates a zeroed buffer of `rows` rows of `width` samples.
     pub fn zeroed(width: usize, rows: usize) -> Self {
         Rows::padded(width, width, rows)
     }
 
-    /// A zeroed buffer of `rows` rows of `width` samples, `stride` samples from one to the next.
+    /// Allocates a zeroed buffer of `rows` rows of `width` samples, `stride` samples from one to the next.
     ///
     /// # Panics
     /// If the rows overlap.
@@ -56,7 +56,7 @@ impl<T: Sample> Rows<T> {
         Rows::new(Memory::Own(memory), width, stride, rows)
     }
 
-    /// Rows in memory of another owner, `stride` samples from one to the next. What is between them is neither read nor
+    /// Uses lent memory for rows, `stride` samples from one to the next. Samples between rows are neither read nor
     /// written.
     ///
     /// # Panics
@@ -68,7 +68,7 @@ impl<T: Sample> Rows<T> {
         Rows::new(Memory::Lent(memory), width, stride, rows)
     }
 
-    /// The same samples in rows of another width.
+    /// Returns the same samples in rows of another width.
     ///
     /// # Panics
     /// If `width` does not divide their number, or there is padding.
@@ -97,25 +97,25 @@ impl<T: Sample> Rows<T> {
         assert!(writable, "memory that is only lent for reading is written");
     }
 
-    /// Samples in a row.
+    /// The number of samples in a row.
     #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Number of rows.
+    /// The number of rows.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Samples from the beginning of a row to that of the next.
+    /// The number of samples from the start of a row to the start of the next.
     #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// All samples, row after row, with the padding between them.
+    /// All samples, row after row, including the padding.
     ///
     /// # Panics
     /// If the memory was lent for reading only.
@@ -127,7 +127,7 @@ impl<T: Sample> Rows<T> {
         unsafe { std::slice::from_raw_parts_mut(self.as_ptr(), len) }
     }
 
-    /// All samples, with the padding between rows, for reading, beside other readers.
+    /// All samples, including the padding, for reading, beside other readers.
     ///
     /// # Panics
     /// If a part is being written.
@@ -140,7 +140,7 @@ impl<T: Sample> Rows<T> {
         RowsRef { rows: self }
     }
 
-    /// The rows `range`, with the padding between them, for writing, beside writers of other rows.
+    /// The rows `range`, including the padding, for writing, beside writers of other rows.
     ///
     /// # Panics
     /// If a row is out of bounds or being written, if any part is being read, or if the memory was lent for reading only.
@@ -194,13 +194,13 @@ fn span(width: usize, stride: usize, rows: usize) -> usize {
     }
 }
 
-/// All rows, read.
+/// All rows, borrowed for reading.
 pub struct RowsRef<'a, T: Sample> {
     rows: &'a Rows<T>,
 }
 
 impl<T: Sample> RowsRef<'_, T> {
-    /// Samples from the beginning of a row to that of the next.
+    /// The number of samples from the start of a row to the start of the next.
     #[inline]
     pub fn stride(&self) -> usize {
         self.rows.stride
@@ -229,20 +229,20 @@ impl<T: Sample> Drop for RowsRef<'_, T> {
     }
 }
 
-/// A range of rows, written.
+/// A range of rows, borrowed for writing.
 pub struct RowsMut<'a, T: Sample> {
     rows: &'a Rows<T>,
     range: Range<usize>,
 }
 
 impl<T: Sample> RowsMut<'_, T> {
-    /// Samples in a row.
+    /// The number of samples in a row.
     #[inline]
     pub fn width(&self) -> usize {
         self.rows.width
     }
 
-    /// Samples from the beginning of a row to that of the next.
+    /// The number of samples from the start of a row to the start of the next.
     #[inline]
     pub fn stride(&self) -> usize {
         self.rows.stride

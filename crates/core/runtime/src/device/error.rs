@@ -1,14 +1,14 @@
 use std::time::Duration;
 
-/// Why a device cannot be used, or not any more.
+/// Why a device cannot be used, or can no longer be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DeviceError {
     /// No device has this name.
     #[error("there is no device '{asked}'; {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         asked: String,
-        /// What there is, as the end of a sentence.
+        /// The known devices, as the end of a sentence.
         known: String,
     },
     /// The description of a simulated device is wrong.
@@ -16,7 +16,7 @@ pub enum DeviceError {
     Description {
         /// The description.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// A driver is missing or does not work.
@@ -24,33 +24,33 @@ pub enum DeviceError {
     Driver {
         /// OpenCL or CUDA.
         interface: &'static str,
-        /// What it says.
+        /// The driver's message.
         why: String,
     },
-    /// The device does not take a program.
+    /// The device rejects a program.
     #[error("{device} does not take the kernels of {program}: {why}")]
     Program {
         /// The device.
         device: String,
         /// The program.
         program: &'static str,
-        /// What the driver says, its first line.
+        /// The first line of the driver's message.
         why: String,
     },
-    /// It has too little memory left.
+    /// The device has too little free memory.
     #[error("{device} has no room for {bytes} bytes")]
     Memory {
         /// The device.
         device: String,
-        /// How much was asked for.
+        /// The requested bytes.
         bytes: usize,
     },
-    /// It is gone, or a kernel failed.
+    /// The device is gone, or a kernel failed.
     #[error("{device} is lost: {why}")]
     Lost {
         /// The device.
         device: String,
-        /// What the driver says.
+        /// The driver's message.
         why: String,
     },
     /// A kernel did not end in time. No copy is in progress.
@@ -58,16 +58,16 @@ pub enum DeviceError {
     Hung {
         /// The device.
         device: String,
-        /// How long it was waited for.
+        /// The time limit.
         limit: Duration,
     },
-    /// It computed something else than a core of the first unit that it was given.
+    /// The device's result for its first unit differs from a core's.
     #[error("{device} computed its first unit wrong")]
     WrongFirst {
         /// The device.
         device: String,
     },
-    /// It computed something else than a core.
+    /// The device's result differs from a core's.
     #[error("{device} computed unit {unit} wrong")]
     Wrong {
         /// The device.
@@ -75,7 +75,7 @@ pub enum DeviceError {
         /// The unit.
         unit: u64,
     },
-    /// It gave what no core computes, whatever the unit is.
+    /// The device returned a result that no core computes for any unit.
     #[error("the device that runs {program} gave for unit {unit} what no core computes")]
     Impossible {
         /// The program.

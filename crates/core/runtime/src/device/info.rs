@@ -1,25 +1,25 @@
 use serde::{Deserialize, Serialize};
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceInfo {
-    /// What users call it: `cuda:0`, `opencl:0`, `sim`.
+    /// The name for users: `cuda:0`, `opencl:0`, `sim`.
     pub name: String,
-    /// What its maker calls it.
+    /// The maker's name of the model.
     pub model: String,
     /// The driver and its version.
     pub driver: String,
-    /// What kind it is.
+    /// The kind of device.
     pub kind: DeviceKind,
-    /// Bytes of its memory.
+    /// The size of its memory in bytes.
     pub memory: u64,
-    /// Whether that is the memory of the cores.
+    /// Whether it shares the memory of the CPU cores.
     pub unified: bool,
-    /// Engines that copy while kernels run, each in one direction at a time.
+    /// The number of engines that copy while kernels run, each in one direction at a time.
     pub copy_engines: u32,
-    /// Lanes that keep its engines busy.
+    /// The number of lanes that keep its engines busy.
     pub lanes: u32,
-    /// The arithmetic that was found to give the same bits as a core.
+    /// The arithmetic that the probe found to give the same bits as a core.
     pub exact: Arithmetic,
 }
 
@@ -27,22 +27,23 @@ pub struct DeviceInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
-    /// A graphics processor.
+    /// A GPU.
     Gpu,
-    /// Cores of this machine behind a driver. Used only where it is named.
+    /// CPU cores of this machine behind a driver. Used only by name.
     Cpu,
     /// Another accelerator.
     Accelerator,
-    /// None: costs are simulated.
+    /// No real device; costs are simulated.
     Simulated,
 }
 
-/// Kinds of arithmetic whose results are defined to the last bit: those a program needs, or those a device has.
+/// Kinds of arithmetic with results that are defined to the last bit: those that a program needs, or that a device
+/// has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arithmetic {
-    /// Whole numbers of 32 and 64 bits.
+    /// Integers of 32 and 64 bits.
     pub integer: bool,
-    /// Sums, products and comparisons of `f32`, subnormals included, neither contracted nor reordered.
+    /// Sums, products and comparisons of `f32`, including subnormals, neither contracted nor reordered.
     pub float: bool,
     /// Fused multiply-add.
     pub fma: bool,
@@ -50,12 +51,12 @@ pub struct Arithmetic {
     pub divide: bool,
     /// Square roots, correctly rounded.
     pub sqrt: bool,
-    /// Conversions between `f32` and whole numbers, and rounding to whole numbers.
+    /// Conversions between `f32` and integers, and rounding to integers.
     pub convert: bool,
 }
 
 impl Arithmetic {
-    /// All of it.
+    /// All kinds.
     pub const ALL: Arithmetic = Arithmetic {
         integer: true,
         float: true,
@@ -65,7 +66,7 @@ impl Arithmetic {
         convert: true,
     };
 
-    /// Whole numbers alone.
+    /// Integers only.
     pub const INTEGER: Arithmetic = Arithmetic {
         integer: true,
         float: false,
@@ -75,7 +76,7 @@ impl Arithmetic {
         convert: false,
     };
 
-    /// Whether it has all that is `needed`.
+    /// Whether it includes everything in `needed`.
     pub fn covers(&self, needed: &Arithmetic) -> bool {
         let has = |has: bool, needed: bool| has || !needed;
         has(self.integer, needed.integer)

@@ -5,25 +5,25 @@ use super::error::DeviceError;
 use super::info::Arithmetic;
 use crate::buffer::Aligned;
 
-/// Kernels of a service, in the forms that devices take.
+/// The kernels of a service, in the forms that devices accept.
 #[derive(Debug)]
 pub struct Program {
-    /// What messages call it.
+    /// The name in messages.
     pub name: &'static str,
     /// The kernels in the C dialect of `crates/core/devices/kernels/README.md`, without its prelude.
     pub source: &'static str,
-    /// The same compiled for CUDA.
+    /// The kernels compiled for CUDA.
     pub ptx: &'static str,
-    /// The arithmetic that they use.
+    /// The arithmetic that the kernels use.
     pub needs: Arithmetic,
 }
 
-/// Memory on a device, made by a lane and freed with it.
+/// Memory on a device, allocated by a lane and freed with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Which of the lane's buffers: the first is 0.
+    /// The index among the lane's buffers; the first is 0.
     pub index: u32,
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: usize,
 }
 
@@ -43,27 +43,27 @@ pub enum Arg {
 /// A kernel to run.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
-    /// Its name in the program.
+    /// The name of the kernel in the program.
     pub kernel: &'static str,
-    /// Its arguments, in order.
+    /// The arguments, in order.
     pub args: &'a [Arg],
-    /// Groups of threads, in two directions.
+    /// The number of thread groups, in two dimensions.
     pub groups: [u32; 2],
-    /// Threads of a group, in two directions.
+    /// The number of threads in a group, in two dimensions.
     pub threads: [u32; 2],
-    /// How many units it is about, for a simulated device that has a cost a unit.
+    /// The number of units it processes, for a simulated device with a cost per unit.
     pub units: u32,
-    /// Computes the same on the lane's memory; what a simulated device calls.
+    /// Computes the same on the lane's memory. A simulated device calls it.
     pub host: &'a dyn Fn(&HostMemory),
 }
 
-/// What a lane does.
+/// A command for a lane.
 pub enum Command<'a> {
     /// Copies bytes to the device.
     Upload {
-        /// Where to.
+        /// The destination.
         to: Buffer,
-        /// At which byte of it.
+        /// The offset in the destination.
         at: usize,
         /// The bytes.
         from: &'a [u8],
@@ -72,28 +72,28 @@ pub enum Command<'a> {
     Launch(Launch<'a>),
     /// Copies bytes from the device.
     Download {
-        /// Where from.
+        /// The source.
         from: Buffer,
-        /// From which byte of it.
+        /// The offset in the source.
         at: usize,
-        /// Where to.
+        /// The destination.
         to: &'a mut [u8],
     },
 }
 
-/// An ordered queue of a device, with memory of its own on it.
+/// An ordered queue of a device, with its own memory on the device.
 pub trait Lane: Send {
-    /// Makes memory on the device. Its content is undefined.
+    /// Allocates memory on the device. Its contents are undefined.
     ///
     /// # Errors
     /// [`DeviceError::Memory`], or the device is lost.
     fn buffer(&mut self, bytes: usize) -> Result<Buffer, DeviceError>;
 
-    /// Runs commands in order and returns when all are done. The downloads come last.
+    /// Runs commands in order, and returns when all are done. Downloads must come last.
     ///
     /// # Errors
-    /// [`DeviceError::Lost`], and [`DeviceError::Hung`] if a kernel has not ended after `limit`. No copy is in progress
-    /// when it returns. The lane cannot be used afterwards.
+    /// [`DeviceError::Lost`], or [`DeviceError::Hung`] if a kernel has not ended after `limit`. No copy is in
+    /// progress when it returns. The lane cannot be used afterwards.
     fn run(&mut self, commands: &mut [Command<'_>], limit: Duration) -> Result<(), DeviceError>;
 }
 
@@ -102,7 +102,7 @@ pub trait Lane: Send {
 pub struct HostMemory(Vec<RefCell<Aligned<u8>>>);
 
 impl HostMemory {
-    /// Makes a zeroed buffer.
+    /// Allocates a zeroed buffer.
     pub fn add(&mut self, bytes: usize) -> Buffer {
         self.0.push(RefCell::new(Aligned::zeroed(bytes)));
         Buffer {
@@ -111,12 +111,12 @@ impl HostMemory {
         }
     }
 
-    /// A buffer's bytes, the first at a multiple of 64.
+    /// The bytes of a buffer, aligned to 64.
     pub fn read(&self, buffer: Buffer) -> Ref<'_, [u8]> {
         Ref::map(self.0[buffer.index as usize].borrow(), |bytes| &**bytes)
     }
 
-    /// A buffer's bytes, for writing.
+    /// The bytes of a buffer, for writing.
     pub fn write(&self, buffer: Buffer) -> RefMut<'_, [u8]> {
         RefMut::map(self.0[buffer.index as usize].borrow_mut(), |bytes| {
             &mut **bytes

@@ -1,10 +1,10 @@
 //! Devices: processors with memory of their own, behind a driver.
 //!
-//! A [`Device`] gives *lanes*. A [`Lane`] runs commands in order: bytes up, kernels, bytes down. A call returns when all
-//! of them are done, so no borrow outlives it; several lanes, each on a thread of its own, overlap copies and kernels. A
-//! service says with [`OnDevice`] how units become commands. The runtime decides which units go to a device.
+//! A [`Device`] provides *lanes*. A [`Lane`] runs commands in order: upload, kernels, download. A call returns when
+//! all of them are done, so no borrow outlives it. Several lanes, each on its own thread, overlap copies and kernels.
+//! A service describes with [`OnDevice`] how units become commands. The runtime decides which units go to a device.
 //!
-//! Back ends are in the crate `evener-devices`; [`sim`] is a device that is only simulated.
+//! Back ends are in the crate `evener-devices`; [`sim`] is a simulated device.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -22,38 +22,38 @@ use std::time::Duration;
 
 use crate::buffer::PageLock;
 
-/// The most lanes that a stream uses, of all devices together.
+/// The maximum number of lanes that a stream uses, over all devices.
 pub const MOST_LANES: usize = 16;
 
 /// A processor with memory of its own.
 pub trait Device: Send + Sync + Debug {
-    /// What it is.
+    /// The properties of the device.
     fn info(&self) -> &DeviceInfo;
 
-    /// A new lane that can run the kernels of `program`. It may take seconds: kernels may have to be compiled.
+    /// Creates a lane that can run the kernels of `program`. This may take seconds if kernels have to be compiled.
     ///
     /// # Errors
-    /// The device is lost, has no memory left, or does not take the program.
+    /// The device is lost, has no free memory, or rejects the program.
     fn lane(&self, program: &Program) -> Result<Box<dyn Lane>, DeviceError>;
 
-    /// What locks pages, where the device copies from and to locked memory faster.
+    /// The page lock, if the device copies from and to locked memory faster.
     fn page_lock(&self) -> Option<Arc<dyn PageLock>> {
         None
     }
 }
 
-/// What a service gives so that devices can compute its units: whole ones, as a farm's workers do, or [one
-/// pass](crate::Shape::device_pass) of those that flow as a [wavefront](crate::structure::Flow::Wavefront).
+/// A service's description of its units for devices. Devices compute whole units, as the workers of a farm do, or
+/// [one pass](crate::Shape::device_pass) of units that flow as a [wavefront](crate::structure::Flow::Wavefront).
 pub trait OnDevice<I, O>: Sync {
     /// The kernels.
     fn program(&self) -> &'static Program;
 
-    /// The most units that one [`UnitLane::run`] takes; 1 unless units are small, and of a pass.
+    /// The maximum number of units for one [`UnitLane::run`]. It is 1 unless units are small, and for a pass.
     fn most_units(&self) -> usize {
         1
     }
 
-    /// Makes what a lane needs for units, such as memory on the device, and tables in it.
+    /// Prepares a lane for units: memory on the device, and tables in it.
     ///
     /// # Errors
     /// Those of the lane.
@@ -62,8 +62,8 @@ pub trait OnDevice<I, O>: Sync {
         lane: Box<dyn Lane>,
     ) -> Result<Box<dyn UnitLane<I, O> + 'a>, DeviceError>;
 
-    /// Whether two results of one unit are the same, bit for bit. Asked where devices compute whole units. By default they
-    /// are not, which keeps a device from being used.
+    /// Whether two results of one unit are the same, bit for bit. Called if devices compute whole units. By default
+    /// they differ, so that no device is used.
     fn same(&self, one: &O, other: &O) -> bool {
         let _ = (one, other);
         false
@@ -78,12 +78,13 @@ pub trait OnDevice<I, O>: Sync {
     }
 }
 
-/// A lane that computes units of a service, or a pass of them. A pass leaves its results where parts of the pass do.
+/// A lane that computes units of a service, or one pass of them. A pass leaves its results where the parts of that
+/// pass do.
 pub trait UnitLane<I, O>: Send {
-    /// Computes units: as many inputs and outputs, at least one and at most [`OnDevice::most_units`]. `limit` is for
-    /// [`Lane::run`].
+    /// Computes units: equally many inputs and outputs, at least one and at most [`OnDevice::most_units`]. `limit` is
+    /// passed to [`Lane::run`].
     ///
     /// # Errors
-    /// Those of the lane. Outputs then have any content.
+    /// Those of the lane. Outputs then have undefined contents.
     fn run(&mut self, inputs: &[&I], outputs: &[&O], limit: Duration) -> Result<(), DeviceError>;
 }

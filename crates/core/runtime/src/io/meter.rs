@@ -1,4 +1,4 @@
-//! How busy a thread is, and when one more beside it would find a processor.
+//! The load of a thread, and whether another thread beside it would find a free CPU.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,16 +12,16 @@ const FULL: f64 = 0.7;
 /// Threads that wait for a processor for this share of the time have none to spare for another.
 const CROWDED: f64 = 0.1;
 
-/// What a thread did with its time.
+/// How a thread spent its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThreadLoad {
-    /// The share in which it had a processor.
+    /// The share of time in which it ran on a CPU.
     pub busy: f64,
-    /// The share in which it could have run and had none.
+    /// The share of time in which it was ready but had no CPU.
     pub waited: f64,
 }
 
-/// Looks at one thread from time to time.
+/// Measures the load of one thread from time to time.
 #[derive(Debug)]
 pub struct ThreadMeter {
     file: Option<File>,
@@ -30,7 +30,7 @@ pub struct ThreadMeter {
 }
 
 impl ThreadMeter {
-    /// For the thread that calls this. Where the system does not say, the load is nothing.
+    /// Creates a meter for the calling thread. If the system provides no figures, the load is zero.
     pub fn of_this_thread() -> ThreadMeter {
         let file = File::open(FILE).ok();
         ThreadMeter {
@@ -40,7 +40,7 @@ impl ThreadMeter {
         }
     }
 
-    /// Its load since the last look.
+    /// The load since the last call.
     pub fn look(&mut self) -> ThreadLoad {
         let now = Instant::now();
         let wall = now.duration_since(self.since).as_nanos().max(1) as f64;
@@ -69,8 +69,8 @@ fn nanos(file: &File) -> Option<[u64; 2]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// Whether threads that share work, each with its part of it, should be one more: none has room for what comes next, and
-/// none waits for a processor, so there is one for another.
+/// Whether threads that share work should get one more: none has room for more work, and none waits for a CPU, so
+/// there is a free CPU.
 pub fn wants_another(loads: &[ThreadLoad]) -> bool {
     (loads.iter()).all(|load| load.busy >= FULL && load.waited < CROWDED)
 }

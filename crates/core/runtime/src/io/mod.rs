@@ -20,9 +20,10 @@ pub(crate) use spin::SpinBudget;
 pub use spin::SpinWait;
 
 impl Runtime {
-    /// Calls `f` with something that starts threads for blocking input and output, such as one for each connection of a
-    /// server, and returns when `f` and all of them have ended. Work on data belongs to workers: such a thread calls
-    /// [`Pool::run`](crate::Pool::run), where it is worker 0. Its threads are not pinned, unless they are started so.
+    /// Calls `f` with a handle that starts threads for blocking input and output, such as one for each connection of
+    /// a server. Returns when `f` and all threads have ended. Computing belongs to workers: such a thread calls
+    /// [`Pool::run`](crate::Pool::run), in which it is worker 0. The threads are not pinned, unless they are started
+    /// so.
     ///
     /// ```
     /// let runtime = evener_runtime::Runtime::new()?;
@@ -38,7 +39,7 @@ impl Runtime {
         thread::scope(|scope| f(IoThreads { scope }))
     }
 
-    /// For waits of one thread, or of several that take turns, that may be short.
+    /// Returns a wait that spins before it parks, for one thread, or for several that take turns.
     pub fn spin_wait(&self) -> SpinWait {
         SpinWait::new(self.spin_budget())
     }
@@ -51,11 +52,11 @@ pub struct IoThreads<'scope, 'env: 'scope> {
 }
 
 impl<'scope> IoThreads<'scope, '_> {
-    /// Starts a thread of that name, of which Linux shows 15 bytes. If `f` panics, the thread ends, the log has what it
-    /// said, and nothing else comes of it: whatever must happen at its end belongs in a `Drop`.
+    /// Starts a thread with this name, of which Linux shows 15 bytes. If `f` panics, the thread ends and the log has
+    /// the message; nothing else happens. So whatever must happen at its end belongs in a `Drop`.
     ///
     /// # Errors
-    /// [`Error::Thread`] when the operating system refuses one.
+    /// [`Error::Thread`] if the operating system refuses one.
     pub fn start(self, name: &'static str, f: impl FnOnce() + Send + 'scope) -> Result<(), Error> {
         let body = move || {
             if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
@@ -75,11 +76,11 @@ impl<'scope> IoThreads<'scope, '_> {
         }
     }
 
-    /// As [`start`](IoThreads::start), for a thread that has processor `cpu` to itself as far as this process goes: it is
-    /// pinned there before `f` begins.
+    /// As [`start`](IoThreads::start), but pins the thread to `cpu` before `f` starts. No other thread of this
+    /// process should use that CPU.
     ///
     /// # Errors
-    /// [`Error::Thread`] when the operating system refuses one, [`Error::Pinned`] when it may not run there.
+    /// [`Error::Thread`] if the operating system refuses one, [`Error::Pinned`] if it may not run there.
     pub fn start_pinned(
         self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Waits that spin before they park, with a budget of processors.
+//! Waits that spin before they park, with a budget of CPUs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,10 +60,10 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// The waits of one thread, or of several that take turns, for something that may come soon, such as the next request of
-/// a client.
+/// The waits of one thread, or of several that take turns, for an event that may come soon, such as the next request
+/// of a client.
 ///
-/// A wait spins while the latest waits were short on average and the budget allows it. Otherwise the thread parks at
+/// A wait spins while recent waits were short on average and the budget allows it. Otherwise the thread parks at
 /// once, in a system call of its own.
 #[derive(Debug)]
 pub struct SpinWait {
@@ -82,8 +82,8 @@ impl SpinWait {
         }
     }
 
-    /// Begins a wait. Returns when `ready`, or when the thread should park until it is. That is at once if the thread
-    /// should not spin, and as soon as its processor is `needed` for other work.
+    /// Starts a wait. Returns when `ready`, or when the thread should park instead: at once if it should not spin,
+    /// and as soon as its CPU is `needed` for other work.
     pub fn begin(&mut self, mut ready: impl FnMut() -> bool, needed: impl Fn() -> bool) {
         self.began = Instant::now();
         if self.mean > MAX_SPIN {

@@ -1,11 +1,11 @@
 //! Kernels chosen by measurement.
 //!
-//! A [`Simd`] level says which instructions a processor has, not which are fast. A service declares its kernels as a
-//! static [`Kernels`], with variants by level and a way to run each; [`Kernels::level`] is the level to use. Where more
-//! than one variant can run, they are timed at first use, a few milliseconds. [`remember`] keeps the times in the user's
-//! cache directory. A level in `EVENER_CPU` is used as it stands and nothing is timed.
+//! A [`Simd`] level describes the instructions of a CPU, not which of them are fast. A service declares its kernels
+//! as a static [`Kernels`], with variants by level and a trial to run each; [`Kernels::level`] is the level to use.
+//! If several variants can run, they are timed at first use, which takes a few milliseconds. [`remember`] keeps the
+//! times in the user's cache directory. A level in `EVENER_CPU` is used without timing.
 //!
-//! All variants of a kernel give the same bits, so what is taken changes nothing but time.
+//! All variants of a kernel give the same bits, so the choice changes nothing but time.
 
 mod selection;
 mod timing;
@@ -18,7 +18,7 @@ use crate::topology::{Simd, Topology};
 
 pub use selection::{Reason, Selection, Table, Variant};
 
-/// A kernel, or several that are used together, compiled for more than one SIMD level.
+/// A kernel, or several that are used together, compiled for several SIMD levels.
 pub struct Kernels {
     name: &'static str,
     work: &'static str,
@@ -27,7 +27,7 @@ pub struct Kernels {
     level: OnceLock<Simd>,
 }
 
-/// Runs a variant once, on data of its own.
+/// Runs a variant once, on its own data.
 pub type Trial = Box<dyn FnMut()>;
 
 /// A file of measured times.
@@ -37,8 +37,8 @@ pub struct Memory(Kept);
 /// Where the times of this process are kept, once it said so.
 static MEMORY: OnceLock<Option<Memory>> = OnceLock::new();
 
-/// From now on, keeps in the user's cache directory what is measured, and uses what was kept there. Without this each
-/// process measures the kernels that it uses.
+/// Keeps measured times in the user's cache directory from now on, and uses those kept there. Without this call, each
+/// process measures the kernels it uses.
 pub fn remember() {
     MEMORY.get_or_init(Memory::open_default);
 }
@@ -49,15 +49,15 @@ impl Memory {
         Kept::in_cache("kernels.json", "kernels").map(|kept| Memory(kept.quiet()))
     }
 
-    /// A file of one's own.
+    /// Uses this file.
     pub fn at(path: impl Into<PathBuf>) -> Memory {
         Memory(Kept::at(path.into(), "kernels").quiet())
     }
 }
 
 impl Kernels {
-    /// Kernels of a name. `variant` names what runs at a level: levels with the same name run the same code. `trial`
-    /// prepares a run of some tens of microseconds at a level, and `work` says what it does, as `64 KiB`.
+    /// Declares kernels. `variant` names the code for a level; levels with the same name run the same code. `trial`
+    /// prepares a run of some tens of microseconds at a level. `work` describes that run, such as `64 KiB`.
     pub const fn new(
         name: &'static str,
         work: &'static str,
@@ -73,18 +73,18 @@ impl Kernels {
         }
     }
 
-    /// The level at which they are fastest, or that of `EVENER_CPU`. It is found once in a process.
+    /// The level at which the kernels are fastest, or that of `EVENER_CPU`. It is determined once per process.
     pub fn level(&self) -> Simd {
         *self.level.get_or_init(|| self.selection().level)
     }
 
-    /// What [`Kernels::level`] follows from.
+    /// The selection behind [`Kernels::level`].
     pub fn selection(&self) -> Selection {
         let memory = MEMORY.get().and_then(Option::as_ref);
         self.select(&Simd::levels(), Simd::pinned(), memory)
     }
 
-    /// The selection among `levels`, lowest first; the last one if it is `pinned`. Times are taken from `memory` and put
+    /// Selects among `levels`, lowest first; the last one if it is `pinned`. Times are read from `memory` and stored
     /// there.
     ///
     /// # Panics

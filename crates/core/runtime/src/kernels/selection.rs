@@ -1,4 +1,4 @@
-//! Which variant is taken, and why.
+//! The selected variant, and the reason.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ const TIE: f64 = 1.03;
 /// A variant of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variant {
-    /// What results call it.
+    /// The name in results.
     pub name: &'static str,
     /// The lowest level at which it runs.
     pub level: Simd,
@@ -21,11 +21,11 @@ pub struct Variant {
     pub seconds: Option<f64>,
 }
 
-/// Why a variant is taken.
+/// Why a variant was selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// There is no other.
+    /// There is no other variant.
     Only,
     /// `EVENER_CPU` names its level.
     Pinned,
@@ -35,20 +35,20 @@ pub enum Reason {
     Remembered,
 }
 
-/// The variants of a kernel and which one is taken.
+/// The variants of a kernel, and the selected one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Selection {
     /// The kernel.
     pub kernel: &'static str,
-    /// What a run does.
+    /// The work of a run.
     pub work: &'static str,
     /// The variants, by rising level.
     pub variants: Vec<Variant>,
-    /// The name of the variant that is taken.
+    /// The name of the selected variant.
     pub taken: &'static str,
     /// Its level.
     pub level: Simd,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -94,7 +94,7 @@ impl Times {
     }
 }
 
-/// Selections as a table for people.
+/// Selections as a readable table.
 pub struct Table<'a>(pub &'a [Selection]);
 
 impl fmt::Display for Table<'_> {

@@ -1,4 +1,4 @@
-//! Timing variants against one another.
+//! Times variants against each other.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The arithmetic that is timed, compiled for each SIMD level.
+//! The timed arithmetic, compiled for each SIMD level.
 
 use crate::topology::Simd;
 

@@ -1,4 +1,4 @@
-//! Rounds of about the same number of items, and the plan they run under.
+//! Rounds with about the same number of items, and their plan.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -35,22 +35,22 @@ struct Search {
     costs: Vec<Duration>,
 }
 
-/// What was found for a load. `Display` is a line.
+/// The result for a load. `Display` prints one line.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// Fewest items of its rounds.
+    /// Minimum number of items in its rounds.
     pub least: u32,
-    /// Most items of its rounds, if there is a limit.
+    /// Maximum number of items in its rounds, if limited.
     pub most: Option<u32>,
-    /// How many rounds there were.
+    /// The number of rounds.
     pub rounds: u64,
-    /// Time of an item on average, from the begin of its round to the end, divided by the items of the round.
+    /// Average time of an item: the time of its round divided by the items of the round.
     pub item: Duration,
-    /// The plan in force.
+    /// The current plan.
     pub plan: Plan,
-    /// Plans that were run.
+    /// The number of plans tried.
     pub tried: u32,
-    /// Every decision with its reason, oldest first. A unit is a round, of the most items that its load has.
+    /// Every decision with its reason, oldest first. A unit is a round with the maximum number of items.
     pub decisions: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ impl Search {
 }
 
 impl LoadReport {
-    /// Which rounds they are: `1`, `2 to 3`, `32 or more`.
+    /// The sizes of its rounds: `1`, `2 to 3`, `32 or more`.
     pub fn items(&self) -> String {
         match self.most {
             Some(most) if most == self.least => most.to_string(),

@@ -1,10 +1,10 @@
-//! Work that comes when somebody asks for it: no stream, but *rounds* of items that do not depend on one another.
+//! Work that arrives as requests: no stream, but *rounds* of independent items.
 //!
-//! A server has a few items to compute for a request, or for some requests that are there at once, and somebody waits
-//! for them. How many workers a round is worth, in how large jobs and by which dispatch, depends on how many items it
-//! has, so rounds are kept apart by that: each such *load* has a [tuner](crate::tuner) of its own, for which a round is
-//! a unit. Threads that run rounds at the same time are as good as workers, so each takes those that the others leave,
-//! and what such rounds cost is not held against a plan.
+//! A server computes some items for a request, or for several waiting requests, and clients wait for them. The best
+//! number of workers, grain and dispatch depend on the number of items. So rounds are divided into *loads* by their
+//! number of items. Each load has its own [tuner](crate::tuner), for which a round is a unit. Threads that run rounds
+//! at the same time act as workers, so each takes the workers that the others leave. The costs of such rounds are not
+//! held against a plan.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ const MOST_ITEMS: [u32; 5] = [1, 3, 7, 15, 31];
 /// What the load of the largest rounds is thought to have.
 const LARGE: u32 = 64;
 
-/// Runs rounds, each as its load's tuner says.
+/// Runs rounds, each according to its load's tuner.
 #[derive(Debug)]
 pub struct Rounds {
     loads: Vec<Load>,
@@ -38,11 +38,11 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Rounds of items that take about `item` each, on the workers of `runtime`. A plan that is fixed has to be
-    /// `sequential`, which is all there is; grain and dispatch are what can be chosen.
+    /// Creates rounds of items that take about `item` each, on the workers of `runtime`. A fixed plan must be
+    /// `sequential`, the only structure; grain and dispatch can be chosen.
     ///
     /// # Errors
-    /// Another structure is asked for.
+    /// Another structure is requested.
     pub fn new(runtime: &Runtime, item: Work, choice: Choice) -> Result<Rounds, SetupError> {
         let setup = |items: u32| {
             let times = f64::from(items);
@@ -78,16 +78,16 @@ impl Rounds {
         }
     }
 
-    /// Threads that run a round now.
+    /// The number of threads that currently run a round.
     pub fn busy(&self) -> usize {
         self.busy.load(Ordering::Relaxed)
     }
 
-    /// Computes items `0..items`, each once, on this thread and workers of `pool`. Where `pool` has a round of another
-    /// thread, this one does not wait for its turn but computes all of its own.
+    /// Computes items `0..items`, each once, on this thread and workers of `pool`. If `pool` is running a round of
+    /// another thread, this thread does not wait, but computes all its items itself.
     ///
     /// # Errors
-    /// An item panicked; those that had not begun by then were skipped.
+    /// An item panicked; items not yet started were skipped.
     pub fn run<F>(&self, pool: &Pool, items: u32, body: &F) -> Result<(), JobPanic>
     where
         F: Fn(WorkerId, Range<u32>) + Sync,
@@ -117,7 +117,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// What was found for each load that there was.
+    /// The result for each load so far.
     pub fn report(&self) -> Vec<LoadReport> {
         self.loads.iter().filter_map(Load::report).collect()
     }

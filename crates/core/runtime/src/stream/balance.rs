@@ -1,4 +1,4 @@
-//! Where the stages of a pipeline end: what each step costs, corrected by what stages take.
+//! The boundaries of a pipeline's stages: from the cost of each step, corrected by the measured times of stages.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Ending a stream early, from another thread.
+//! Ends a stream early, from another thread.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,11 +9,11 @@ use crate::sync::lock;
 /// Called to wake a waiting thread; see [`CancelToken::on_cancel`].
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
-/// Ends the streams it was given to: units in work are finished, what is complete is written, the sink is finished,
-/// and the [`Report`](super::Report) says `cancelled`.
+/// Ends the streams that have this token: units in progress are finished, complete units are written, the sink is
+/// finished, and the [`Report`](super::Report) says `cancelled`.
 ///
-/// Clones are the same token. [`CancelToken::cancel`] takes a lock, so call it from a thread and not from inside a
-/// signal handler; the usual signal crates call back on a thread.
+/// Clones are the same token. [`CancelToken::cancel`] takes a lock, so call it from a thread, not from a signal
+/// handler; the usual signal crates call back on a thread.
 #[derive(Clone, Default)]
 pub struct CancelToken {
     inner: Arc<Inner>,
@@ -27,12 +27,12 @@ struct Inner {
 }
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks every stream that has this token to end. It cannot be taken back.
+    /// Asks every stream that has this token to end. This cannot be undone.
     pub fn cancel(&self) {
         // The list is locked around both steps, so a stream that registers at this moment is woken here or sees the
         // flag.
@@ -48,8 +48,8 @@ impl CancelToken {
         self.inner.cancelled.load(Ordering::Acquire)
     }
 
-    /// Has `waker` called when the token is cancelled, or at once if it is, until the guard is dropped. It is called on
-    /// the thread that cancels, with a lock held, so it should only wake a thread.
+    /// Calls `waker` when the token is cancelled, or at once if it already is, until the guard is dropped. The call
+    /// is on the cancelling thread, with a lock held, so it should only wake a thread.
     pub fn on_cancel(&self, waker: Waker) -> OnCancel<'_> {
         let id = self.inner.next.fetch_add(1, Ordering::Relaxed);
         let mut wakers = lock(&self.inner.wakers);

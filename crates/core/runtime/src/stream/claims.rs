@@ -1,4 +1,4 @@
-//! Which worker may take another unit, where units overlap.
+//! Decides which worker may take another unit, if units overlap.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,8 +1,8 @@
-//! The devices of a stream: they are opened beside it, and their lanes compute units once they are.
+//! The devices of a stream: they are opened in the background, and then their lanes compute units.
 //!
-//! Opening a driver, compiling kernels and making memory take longer than many streams. So a thread opens them when a
-//! stream has gone on for a while, and the stream goes on meanwhile. Those that compute whole units are tried before they
-//! take part (`trial.rs`).
+//! Opening a driver, compiling kernels and allocating memory take longer than many streams. So a thread opens devices
+//! after a stream has run for a while, and the stream continues meanwhile. Devices that compute whole units are
+//! tested before they take part (`trial.rs`).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Units one after the other, or in groups, each divided over workers.
+//! Units that run one after the other, or in groups, each divided among workers.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How epochs and streams end.
+//! The ends of epochs and streams.
 
 use std::time::Duration;
 

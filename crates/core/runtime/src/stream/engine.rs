@@ -1,4 +1,4 @@
-//! What the compute side of a stream works with, and the buffers it makes.
+//! The state of the compute side of a stream, and the buffers it allocates.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Service, source and sink of a stream behind trait objects, so that streams are compiled once for all services.
 //!
-//! A part costs one call through a pointer more. For that, a program with ten services has one copy of the stream engine,
-//! and not ten.
+//! The cost is one call through a pointer per part. In return, a program with ten services has one copy of the stream
+//! engine, not ten.
 
 use std::any::Any;
 use std::marker::PhantomData;

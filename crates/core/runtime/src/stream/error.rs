@@ -15,17 +15,17 @@ pub type BoxError = Box<dyn StdError + Send + Sync + 'static>;
 #[error("panicked: {0}")]
 pub struct Panicked(pub String);
 
-/// A stream that failed. Workers have survived it and the runtime can be used again.
+/// A stream that failed. The workers survive, and the runtime can be used again.
 ///
-/// Units are counted from 0 in the order of the source. `written` is how many units the sink accepted before;
-/// [`Stream::keep_partial`](super::Stream::keep_partial) decides whether the sink then keeps them.
+/// Units are counted from 0 in the order of the source. `written` is the number of units that the sink accepted
+/// before; [`Stream::keep_partial`](super::Stream::keep_partial) decides whether the sink keeps them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
     /// The service or graph does not fit the source.
     #[error("{cause}")]
     Bind {
-        /// What it said.
+        /// The error.
         cause: BoxError,
     },
     /// Reading failed.
@@ -35,7 +35,7 @@ pub enum StreamError {
         unit: u64,
         /// Units written.
         written: u64,
-        /// What the source said.
+        /// The source's error.
         cause: BoxError,
     },
     /// Writing, or starting or finishing the output, failed.
@@ -45,7 +45,7 @@ pub enum StreamError {
         unit: Option<u64>,
         /// Units written.
         written: u64,
-        /// What the sink said.
+        /// The sink's error.
         cause: BoxError,
     },
     /// A kernel failed on a unit, or panicked.
@@ -55,23 +55,23 @@ pub enum StreamError {
         unit: u64,
         /// Units written.
         written: u64,
-        /// What the kernel said.
+        /// The kernel's message.
         message: String,
     },
-    /// The service has no such structure.
+    /// The service does not have the requested structure.
     #[error("this service cannot run {structure}; it can run {}", names(.known))]
     NoStructure {
-        /// The structure that was asked for.
+        /// The requested structure.
         structure: &'static Structure,
-        /// Those there are.
+        /// The known structures.
         known: Vec<&'static Structure>,
     },
-    /// The runtime cannot run this structure, or not in this kind of stream.
+    /// The runtime cannot run this structure, or cannot run it in this kind of stream.
     #[error("{structure} is not supported {why}")]
     Unsupported {
         /// The structure.
         structure: &'static Structure,
-        /// In what circumstances.
+        /// The circumstances.
         why: &'static str,
     },
     /// More workers were asked for than the runtime has.
@@ -79,15 +79,15 @@ pub enum StreamError {
         "{asked} workers asked for, and the runtime has {have}; ask for 1 to {have}, or build it with more"
     )]
     Workers {
-        /// What was asked for.
+        /// The requested number.
         asked: u32,
-        /// What there is.
+        /// The available number.
         have: u32,
     },
-    /// There is no plan to run the service by.
+    /// No plan can run the service.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// A schedule gave a plan that cannot be run.
+    /// A schedule returned a plan that cannot be run.
     #[error("the plan '{plan}' needs at least 1 worker and 1 item in a job")]
     EmptyPlan {
         /// The plan.
@@ -109,7 +109,7 @@ impl StreamError {
         }
     }
 
-    /// Whether what was asked for can never work, whatever is read and written.
+    /// Whether the request can never work, whatever is read and written.
     pub fn is_request(&self) -> bool {
         match self {
             StreamError::Bind { .. }

@@ -19,9 +19,10 @@ use crate::structure::{Flow, Structure};
 use crate::sync::lock;
 use crate::trace::{Trace, Track};
 
-/// Runs units of one service, keeping the private memory of workers between them.
+/// Runs units of one service, and keeps the private memory of workers between them.
 ///
-/// Made by [`Runtime::executor`](crate::Runtime::executor), for benchmarks and tests that run one unit under one plan.
+/// Created by [`Runtime::executor`](crate::Runtime::executor), for benchmarks and tests that run one unit under one
+/// plan.
 pub struct Executor<'a, S: Service> {
     pool: &'a Pool,
     service: &'a S,
@@ -34,8 +35,8 @@ pub struct Executor<'a, S: Service> {
 }
 
 impl Runtime {
-    /// Runs one unit under one plan; see [`Executor::run`]. Private memory of workers is made anew, so time is better
-    /// measured with [`Runtime::executor`].
+    /// Runs one unit under one plan; see [`Executor::run`]. It allocates the private memory of workers each time, so
+    /// use [`Runtime::executor`] to measure times.
     ///
     /// # Errors
     /// Those of [`Executor::run`].
@@ -49,7 +50,7 @@ impl Runtime {
         self.executor(service).run(plan, input, output)
     }
 
-    /// Runs units of a service one by one, each under a plan of its own.
+    /// Creates an executor, which runs single units of a service, each under its own plan.
     pub fn executor<'a, S: Service>(&'a self, service: &'a S) -> Executor<'a, S> {
         Executor::new(
             self.pool(),
@@ -96,19 +97,19 @@ impl<'a, S: Service> Executor<'a, S> {
         }
     }
 
-    /// The ways the service can run a unit.
+    /// The shapes of the service.
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// Runs all passes of `plan` on one unit and returns when the output is complete.
+    /// Runs all passes of `plan` on one unit, and returns when the output is complete.
     ///
-    /// The grain is that of the plan's longest pass; shorter passes are cut into as many jobs. A wavefront's unit is
-    /// number 0 and the only one of its stream.
+    /// The grain is that of the plan's longest pass; shorter passes are divided into equally many jobs. A wavefront's
+    /// unit has number 0 and is the only one of its stream.
     ///
     /// # Errors
-    /// [`StreamError::NoStructure`], [`StreamError::Unsupported`], [`StreamError::EmptyPlan`] and
-    /// [`StreamError::Workers`] when the plan cannot be run; [`StreamError::Unit`], with unit 0, when a kernel fails.
+    /// [`StreamError::NoStructure`], [`StreamError::Unsupported`], [`StreamError::EmptyPlan`] or
+    /// [`StreamError::Workers`] if the plan cannot be run; [`StreamError::Unit`], with unit 0, if a kernel fails.
     pub fn run(
         &mut self,
         plan: &Plan,

@@ -1,7 +1,7 @@
-//! How long a stream should take, as far as that is known before it runs, and so what pays before its first unit.
+//! The predicted time of a stream, if it can be known in advance, and the preparations that pay for it.
 //!
-//! What helps a long stream costs time when it begins: a few milliseconds for [`Rates::measure`], some tenths of one for
-//! threads, remembered plans and huge pages. A short stream does without.
+//! Measures that speed up a long stream delay its start: a few milliseconds for [`Rates::measure`], some tenths of a
+//! millisecond for threads, remembered plans and huge pages. A short stream does without them.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Whole units on different workers, with the results put back in order.
 //!
-//! Every worker takes the next unit when it is done with its last. So does each lane of a device (`lane.rs`).
+//! Every worker takes the next unit when it has finished its last. So does each lane of a device (`lane.rs`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! The reading side of a stream: a thread that reads ahead, or reading in line with computing.
+//! The reading side of a stream: a thread that reads ahead, or inline reading.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,8 @@
-//! A device's lane as a worker of a farm: it takes units, several at a time where they are small, and delivers them.
+//! A device's lane as a worker of a farm: it takes units, several at a time if they are small, and delivers them.
 //!
-//! A core checks the first unit of a device that was not tried before (`trial.rs`), and later one now and then. A device that
-//! computes something else is not used any more, and what was not yet delivered is computed again. So is what a device had
-//! in work when it was lost.
+//! A core checks the first unit of a device that was not tested before (`trial.rs`), and later one now and then. A
+//! device with a different result is no longer used, and its undelivered units are computed again. So are the units
+//! that a device had in progress when it was lost.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! What can be chosen about a stream.
+//! The settings of a stream.
 
 use super::cancel::CancelToken;
 use super::report::Names;
@@ -23,15 +23,15 @@ pub(super) struct Options<'a> {
     pub(super) recording: Option<Recording>,
 }
 
-/// What the caller of a run can choose; everything has a default.
+/// The settings of a run. Each has a default.
 #[derive(Default)]
 pub struct RunOptions<'a> {
-    /// Which plan.
+    /// The plan.
     pub plan: Choice,
-    /// Pins the number of workers.
+    /// The number of workers; `None` lets the tuner choose.
     pub workers: Option<u32>,
     /// Ends the run early.
     pub cancel: CancelToken,
-    /// Called now and then with how far the run is; see [`Stream::on_progress`](super::Stream::on_progress).
+    /// Called with the progress of the run; see [`Stream::on_progress`](super::Stream::on_progress).
     pub on_progress: Option<OnProgress<'a>>,
 }

@@ -1,4 +1,4 @@
-//! The writing side of a stream: a thread that writes behind, or writing in line with computing.
+//! The writing side of a stream: a thread that writes behind, or inline writing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

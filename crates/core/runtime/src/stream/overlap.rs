@@ -1,4 +1,4 @@
-//! What farms and pipelines share: workers take units, and their results are put back in order.
+//! Common parts of farms and pipelines: workers take units, and their results are put back in order.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The ends of a stream: sources and sinks, and what can stand between them.
+//! The ends of a stream: sources and sinks, and the adapters between them.
 
 use std::convert::Infallible;
 
@@ -6,53 +6,52 @@ use super::error::BoxError;
 use crate::service::Service;
 use crate::topology::Topology;
 
-/// Where the units of a stream come from.
+/// Reads the units of a stream.
 ///
-/// A source runs on a thread of its own, `evener-in`, unless it is [`inline`](Source::inline); it may block.
-/// A panic in it is reported like an error.
+/// A source runs on its own thread, `evener-in`, unless it is [`inline`](Source::inline); it may block. A panic in it
+/// is reported like an error.
 pub trait Source<S: Service>: Send {
-    /// What can go wrong in reading. It comes out of the stream as [`StreamError::Source`](super::StreamError).
+    /// The error of reading. The stream returns it as [`StreamError::Source`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Called once before the first unit. Here a source may ask which parts of a unit the service reads.
+    /// Called once before the first unit. A source may ask here which parts of a unit the service reads.
     fn start(&mut self, service: &S) {
         let _ = service;
     }
 
-    /// Overwrites `unit` with the next unit. `false` at the end, where `unit` may have any content. Not called again
-    /// after the end or an error.
+    /// Overwrites `unit` with the next unit. Returns `false` at the end; `unit` may then have any contents. Not
+    /// called again after the end or an error.
     fn read(&mut self, unit: &mut S::Input) -> Result<bool, Self::Error>;
 
-    /// How many units will be read in all, where that is known. Progress shows it, and the tuner tries plans
-    /// accordingly.
+    /// The total number of units, if known. Progress shows it, and the tuner adapts its experiments to it.
     fn units(&self) -> Option<u64> {
         None
     }
 
-    /// Whether reading is so cheap that the computing threads should do it, without a thread of its own. Ignored in
+    /// Whether reading is so cheap that the computing threads should do it, without a separate thread. Ignored in
     /// live streams.
     fn inline(&self) -> bool {
         false
     }
 
-    /// Whether a read may wait for another program or machine, as that of a pipe does, so that a stream that is
-    /// cancelled does not wait for it. By default it may. The computing threads read themselves where it may not, if
-    /// the stream is so small that a thread does not pay.
+    /// Whether a read may wait for another program or machine, as with a pipe. A cancelled stream does not wait for
+    /// such a read. By default it may wait. If it may not, and the stream is so small that a thread does not pay, the
+    /// computing threads read the units.
     fn may_wait(&self) -> bool {
         true
     }
 }
 
-/// Where the units of a stream go, in order.
+/// Writes the units of a stream, in order.
 ///
-/// A sink runs on a thread of its own, `evener-out`, unless it is [`inline`](Sink::inline); it may block.
-/// A panic in it is reported like an error. A sink that is dropped without [`Sink::finish`] should leave no partial
-/// output, as with [`Sink::abort`].
+/// A sink runs on its own thread, `evener-out`, unless it is [`inline`](Sink::inline); it may block. A panic in it is
+/// reported like an error. A sink that is dropped without [`Sink::finish`] should leave no partial output, as after
+/// [`Sink::abort`].
 pub trait Sink<S: Service>: Send {
-    /// What can go wrong in writing. It comes out of the stream as [`StreamError::Sink`](super::StreamError).
+    /// The error of writing. The stream returns it as [`StreamError::Sink`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Called once before the first unit, even if none comes. Here a sink may write a header.
+    /// Called once before the first unit, even if there are no units. A sink may write a header here.
     fn start(&mut self, service: &S) -> Result<(), Self::Error> {
         let _ = service;
         Ok(())
@@ -61,34 +60,35 @@ pub trait Sink<S: Service>: Send {
     /// Writes one unit. Not called again after an error.
     fn write(&mut self, unit: &S::Output) -> Result<(), Self::Error>;
 
-    /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename into place.
+    /// Called once after the last unit, if the result is to be kept: flush, write a trailer, rename the file.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Called instead of [`Sink::finish`] when the stream failed and its output is not to be kept, or when it was ended
-    /// early with nothing written.
+    /// Called instead of [`Sink::finish`] if the stream failed and its output is not kept, or if it was cancelled
+    /// before anything was written.
     fn abort(&mut self) {}
 
-    /// Whether writing is so cheap that the computing threads should do it, without a thread of its own.
+    /// Whether writing is so cheap that the computing threads should do it, without a separate thread.
     fn inline(&self) -> bool {
         false
     }
 
-    /// Whether a write may wait for another program or machine, as that to a pipe does. By default it may. The
-    /// computing threads write themselves where it may not, if the stream is so small that a thread does not pay.
+    /// Whether a write may wait for another program or machine, as with a pipe. By default it may. If it may not, and
+    /// the stream is so small that a thread does not pay, the computing threads write the units.
     fn may_wait(&self) -> bool {
         true
     }
 }
 
-/// What a source can be sent through: a service, or something that becomes one when it knows the source's format.
+/// A service, or something that becomes a service once it knows the source's format.
 pub trait Through<Src> {
-    /// The service that it becomes.
+    /// The resulting service.
     type Service: Service;
-    /// Why it cannot, for this source. It comes out of the stream as [`StreamError::Bind`](super::StreamError).
+    /// The error if it cannot become a service for this source. The stream returns it as
+    /// [`StreamError::Bind`](super::StreamError).
     type Error: Into<BoxError>;
 
-    /// Becomes a service for what `source` delivers, on the machine that `topology` describes: its caches and its
-    /// level of vector instructions.
+    /// Becomes a service for the units of `source`, on the machine that `topology` describes: its caches and its SIMD
+    /// level.
     fn bind(self, source: &Src, topology: &Topology) -> Result<Self::Service, Self::Error>;
 }
 
@@ -101,7 +101,7 @@ impl<Src, S: Service> Through<Src> for S {
     }
 }
 
-/// A sink that discards units: for measuring, and for services of which only the report is wanted.
+/// A sink that discards units: for benchmarks, and for services of which only the report matters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 

@@ -1,4 +1,4 @@
-//! What a stream did.
+//! The report of a stream.
 
 use std::fmt;
 
@@ -10,54 +10,54 @@ use crate::quantity::counted;
 use crate::structure::Flow;
 use crate::tuner;
 
-/// What a stream did. `Display` is one line for people, `Serialize` is for programs; times are in seconds.
+/// The report of a stream. `Display` prints one readable line, `Serialize` is for programs. Times are in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// [`Service::key`](crate::Service::key): graph, sizes and formats.
     pub service: String,
-    /// What units, items and rates are called.
+    /// The names of units, items and rates.
     pub names: Names,
     /// Units written.
     pub units: u64,
-    /// Bytes done, where the service counts them; see [`Stream::counting`](super::Stream::counting).
+    /// Bytes done, if the service counts them; see [`Stream::counting`](super::Stream::counting).
     pub bytes: Option<u64>,
-    /// Units a live stream lost because it was too slow.
+    /// Units that a live stream dropped because it was too slow.
     pub dropped: u64,
     /// The stream was cancelled before its source ended.
     pub cancelled: bool,
     /// From the start of the stream until the sink was finished.
     pub wall_s: f64,
-    /// Time of all units, waiting for input and output left out.
+    /// Time of all units, without waits for input and output.
     pub compute_s: f64,
-    /// Units written by wall time.
+    /// Units written per second of wall time.
     pub units_per_s: f64,
     /// Computing time of a unit. Under `farm`, whose units overlap, the time of a group divided by its units.
     pub times: Times,
-    /// The same of the last quarter of the stream, when the tuner has settled.
+    /// The same for the last quarter of the stream, when the tuner has settled.
     pub last_quarter: Times,
-    /// The plan the tuner found, or the plan that was asked for. `None` if no unit was computed.
+    /// The plan that the tuner found, or the requested plan. `None` if no unit was computed.
     pub plan: Option<Plan>,
     /// Plans that ran, most units first.
     pub plans: Vec<PlanTimes>,
-    /// How much faster that plan is than `sequential`, where this is known.
+    /// The speed-up of that plan over `sequential`, if known.
     pub gain: Option<Gain>,
     /// Counts of the search for a plan.
     pub search: Option<Search>,
-    /// Every decision of the tuner with its reason, a line each.
+    /// Every decision of the tuner with its reason, one line each.
     pub decisions: Vec<String>,
     /// Workers of the runtime.
     pub workers: usize,
-    /// Devices that were opened, and what they did.
+    /// The opened devices, and their work.
     pub devices: Vec<DeviceUse>,
-    /// Where workers and I/O threads ran.
+    /// The placement of workers and I/O threads.
     pub placement: Placement,
-    /// What was done instead where the machine could not place them as asked.
+    /// What was done instead, if the machine does not allow the requested placement.
     pub placement_note: Option<String>,
     /// Buffers and memory.
     pub memory: MemoryUse,
 }
 
-/// What the domain calls things, in the plural.
+/// The domain's names, in the plural.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Names {
     /// Units: `frames`.
@@ -68,16 +68,16 @@ pub struct Names {
     pub rate: String,
 }
 
-/// What a device did.
+/// The work of a device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceUse {
     /// Its name.
     pub name: String,
     /// Units that it computed.
     pub units: u64,
-    /// Seconds that its lanes were busy, in sum.
+    /// Total busy seconds of its lanes.
     pub busy_s: f64,
-    /// Why it was given up, if it was.
+    /// Why the device was given up, if it was.
     pub lost: Option<String>,
 }
 
@@ -103,11 +103,11 @@ pub struct PlanTimes {
     pub plan: Plan,
     /// Units that ran under it.
     pub units: u64,
-    /// Half of them took less, in seconds.
+    /// The median time of its units, in seconds.
     pub median_s: f64,
 }
 
-/// How much faster the plan is than `sequential`.
+/// The speed-up of the plan over `sequential`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
     /// Time of a unit under `sequential` divided by its time under the plan.
@@ -125,22 +125,22 @@ pub struct Search {
     pub plans_tried: u32,
     /// How often a better plan took over.
     pub switches: u32,
-    /// How often the search was opened again because the plan's cost had changed.
+    /// How often the search was reopened because the plan's cost had changed.
     pub drifts: u32,
     /// Time lost on plans slower than the best known, in seconds.
     pub exploring_s: f64,
 }
 
-/// Buffers the stream made.
+/// The buffers of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryUse {
-    /// Units of input in flight at most.
+    /// Maximum number of input units in flight.
     pub inputs: usize,
-    /// Units of output in flight at most.
+    /// Maximum number of output units in flight.
     pub outputs: usize,
-    /// Workers that had private memory.
+    /// Number of workers with private memory.
     pub scratches: usize,
-    /// The most memory the process ever had resident, in bytes, where the operating system tells.
+    /// The largest resident memory of the process so far, in bytes, if the operating system reports it.
     pub peak_resident: Option<u64>,
 }
 
@@ -176,12 +176,12 @@ impl Names {
     }
 }
 
-/// The plan of a stream and what it gained; made by [`Report::how`].
+/// The plan of a stream and its speed-up; created by [`Report::how`].
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a>(&'a Report);
 
 impl Report {
-    /// The plan and what it gained, in one line; `None` if no unit was computed.
+    /// The plan and its speed-up, in one line; `None` if no unit was computed.
     pub fn how(&self) -> Option<How<'_>> {
         self.plan.map(|_| How(self))
     }

@@ -7,11 +7,11 @@ use serde::Serialize;
 pub struct Times {
     /// The shortest.
     pub min_s: f64,
-    /// Half of them were shorter.
+    /// The median.
     pub median_s: f64,
     /// The average.
     pub mean_s: f64,
-    /// 99 % of them were shorter.
+    /// The 99th percentile.
     pub p99_s: f64,
 }
 

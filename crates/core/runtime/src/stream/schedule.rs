@@ -1,4 +1,4 @@
-//! What gives a stream its plans.
+//! The source of a stream's plans.
 
 use std::time::Duration;
 
@@ -6,43 +6,45 @@ use crate::tuner::{Epoch, Measured, Summary, Tuner};
 
 /// Gives a stream its plans, epoch by epoch: the [`Tuner`], or a script in a test or an experiment.
 ///
-/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with what it cost, unless it
-/// ended before a unit was done. Where units overlap, the worker that finds no unit left in the epoch makes the calls.
+/// The stream calls [`Schedule::next`], runs the epoch, and calls [`Schedule::record`] with its cost, unless it ended
+/// before a unit was done. If units overlap, the worker that finds no unit left in the epoch makes the calls.
 pub trait Schedule: Send {
-    /// What the next epoch does.
+    /// Returns the next epoch.
     fn next(&mut self) -> Epoch;
 
     /// Takes the outcome of that epoch.
     fn record(&mut self, measured: Measured<'_>);
 
-    /// Takes the costs of units that were still in work when the last epoch was recorded, if the next has another plan.
+    /// Takes the costs of units that were still in progress when the last epoch was recorded, if the next epoch has
+    /// another plan.
     fn late(&mut self, costs: &[Duration]) {
         let _ = costs;
     }
 
-    /// Takes how long it takes to make an input and an output buffer, and how many units can be in work with the
-    /// buffers there are.
+    /// Takes the time to allocate an input and an output buffer, and the number of units that can be in progress with
+    /// the existing buffers.
     fn buffers(&mut self, pair: Duration, units: u32);
 
-    /// Takes the time that went by before the epoch's first unit while memory was made for its plan.
+    /// Takes the time before the epoch's first unit in which memory for its plan was allocated.
     fn prepared(&mut self, time: Duration);
 
-    /// Takes how many devices can compute units from now on, and how many a second together, where that is known.
+    /// Takes the number of devices that can compute units from now on, and their joint rate in units per second, if
+    /// known.
     fn devices(&mut self, devices: u32, rate: Option<f64>) {
         let _ = (devices, rate);
     }
 
-    /// Takes how long the units that devices had in work were waited for before another plan.
+    /// Takes the time of waiting for the units of devices before a change of plan.
     fn drained(&mut self, time: Duration) {
         let _ = time;
     }
 
-    /// What was found, for the report.
+    /// The result, for the report.
     fn summary(&self) -> Option<Summary> {
         None
     }
 
-    /// Every decision with its reason, a line each, for the report.
+    /// Every decision with its reason, one line each, for the report.
     fn decisions(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,8 +1,8 @@
-//! Which element takes a unit while few are left: the one that would have it done first.
+//! Chooses the element for a unit while few are left: the one that will finish it first.
 //!
-//! As long as there are many units, every worker and every lane of a device takes the next when it is done with its
-//! last, so each has a share by its speed. At the end a slow one must not take a unit that others would finish sooner,
-//! and a device must not take a batch that cores wait for.
+//! While there are many units, every worker and every lane of a device takes the next one when it has finished its
+//! last, so each has a share in proportion to its speed. At the end, a slow element must not take a unit that others
+//! would finish sooner, and a device must not take a batch that cores wait for.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is counted while a stream runs.
+//! Counters of a running stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,16 +10,16 @@ use super::report::PlanTimes;
 use super::samples::{Samples, Times};
 use crate::plan::Plan;
 
-/// How far a stream is; see [`Stream::on_progress`](super::Stream::on_progress).
+/// The progress of a stream; see [`Stream::on_progress`](super::Stream::on_progress).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Progress {
     /// Units computed so far.
     pub units: u64,
-    /// Units there will be, if the source knows.
+    /// The total number of units, if the source knows it.
     pub total: Option<u64>,
-    /// Bytes done so far, where the service counts them; see [`Stream::counting`](super::Stream::counting).
+    /// Bytes done so far, if the service counts them; see [`Stream::counting`](super::Stream::counting).
     pub bytes: Option<u64>,
-    /// Nothing was computed for a second, because nothing was read.
+    /// No unit was computed for a second, because none was read.
     pub waiting: bool,
     /// Units dropped so far; in live streams only.
     pub dropped: u64,
@@ -31,23 +31,23 @@ pub struct Progress {
     pub plan: Plan,
 }
 
-/// Bytes done, counted by the end of a stream that knows them. Clones are the same count.
+/// A count of bytes, increased by the part of a stream that knows it. Clones are the same count.
 #[derive(Clone, Debug, Default)]
 pub struct ByteCount(Arc<AtomicU64>);
 
 impl ByteCount {
-    /// Counts some more.
+    /// Adds to the count.
     pub fn add(&self, bytes: u64) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// How many there are.
+    /// The count.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What is called with the progress of a run.
+/// The type of functions that receive the progress of a run.
 pub type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 
 /// Time between two reports of progress.

@@ -1,7 +1,7 @@
-//! The first unit of a device, beside the stream.
+//! The first unit of a device, in the background.
 //!
-//! A device may be slow, and a driver may compile at its first unit. So its first unit is one that a core has computed
-//! already, and nothing waits for the result. It says whether the device is right, and how fast it is.
+//! A device may be slow, and a driver may compile at its first unit. So its first unit is one that a core has already
+//! computed, and nothing waits for the result. It shows whether the device is right, and how fast it is.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};

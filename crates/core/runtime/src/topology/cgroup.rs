@@ -1,4 +1,4 @@
-//! How much processor time the control groups of this process allow.
+//! The CPU time that the control groups of this process allow.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The kernel's texts for sets of cpus and for sizes.
+//! The kernel's text formats for sets of CPUs and for sizes.
 
 /// Ids beyond this are taken for damage: a range such as `0-4294967295` must not fill memory.
 const MAX_CPU: usize = 1 << 16;

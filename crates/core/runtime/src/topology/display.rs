@@ -1,4 +1,4 @@
-//! The topology as text for people.
+//! The topology as readable text.
 
 use std::fmt;
 

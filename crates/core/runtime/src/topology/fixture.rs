@@ -1,4 +1,4 @@
-//! Trees of files as other machines have them, for tests.
+//! File trees of other machines, for tests.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The machine as found: cpus, cores and their classes, caches and the cpus that share them, NUMA nodes, SIMD level.
+//! The topology of the machine: CPUs, cores and their classes, caches and the CPUs that share them, NUMA nodes, SIMD
+//! level.
 #![forbid(unsafe_code)]
 
 mod cgroup;
@@ -21,32 +22,32 @@ use crate::dispatch::MAX_WORKERS;
 pub use placement::Placed;
 pub use simd::{SIMD_VARIABLE, Simd, SimdError};
 
-/// What [`Topology::private_cache`] is where the machine does not tell, in bytes.
+/// The value of [`Topology::private_cache`] if the machine does not report it, in bytes.
 pub const DEFAULT_PRIVATE_CACHE: usize = 256 << 10;
 
-/// The machine, as far as this process may use it.
+/// The part of the machine that this process may use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Topology {
-    /// The processor's name, or the architecture where it has none.
+    /// The CPU model, or the architecture if there is no name.
     pub model: String,
-    /// The level of vector instructions kernels use, already lowered by `EVENER_CPU`.
+    /// The SIMD level for kernels, already lowered by `EVENER_CPU`.
     pub simd: Simd,
-    /// Logical cpus this process may run on, ascending by id. Never empty.
+    /// Logical CPUs that this process may use, in ascending order. Never empty.
     pub cpus: Vec<Cpu>,
-    /// Logical cpus the machine has online, allowed or not.
+    /// The number of online logical CPUs, allowed or not.
     pub online: usize,
-    /// Processor time the control group allows, in cpus; `None` if it does not limit it.
+    /// CPU time that the control group allows, in CPUs; `None` if unlimited.
     pub quota: Option<f64>,
-    /// Caches at least one allowed cpu uses, by level, kind and cpus. Empty where the machine does not tell.
+    /// Caches that at least one allowed CPU uses, by level, kind and CPUs. Empty if the machine does not report them.
     pub caches: Vec<Cache>,
-    /// NUMA nodes that have an allowed cpu. Empty where the machine does not tell.
+    /// NUMA nodes with an allowed CPU. Empty if the machine does not report them.
     pub nodes: Vec<Node>,
 }
 
-/// A logical cpu: what the operating system schedules a thread on.
+/// A logical CPU, on which the operating system schedules a thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cpu {
-    /// The operating system's number, as thread affinity takes it.
+    /// The operating system's number, as used for thread affinity.
     pub id: usize,
     /// The core, counted from 0 over the allowed cpus of all packages.
     pub core: usize,
@@ -54,38 +55,38 @@ pub struct Cpu {
     pub package: usize,
     /// The NUMA node.
     pub node: usize,
-    /// Whether its core is one of the fast ones.
+    /// The class of its core.
     pub class: CoreClass,
-    /// All cpus of its core (SMT siblings), itself included, allowed or not.
+    /// All CPUs of its core (SMT siblings), including itself, allowed or not.
     pub siblings: Vec<usize>,
-    /// All cpus of its module: those it shares a mid-level (L2) cache with and its siblings, itself included.
+    /// All CPUs of its module: those that share a mid-level (L2) cache with it, and its siblings, including itself.
     pub module: Vec<usize>,
 }
 
-/// Core classes of a machine with unlike cores. Where all are alike, all are `Performance`.
+/// Core classes of a machine with different kinds of cores. If all cores are alike, all are `Performance`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CoreClass {
     /// A fast core.
     Performance,
-    /// A core built for little power.
+    /// A core built for low power.
     Efficiency,
 }
 
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cache {
-    /// 1 is nearest to the core.
+    /// The level; 1 is nearest to the core.
     pub level: u8,
-    /// What it holds.
+    /// The kind of contents.
     pub kind: CacheKind,
     /// Size in bytes.
     pub bytes: usize,
-    /// Ids of all cpus that share it, allowed or not.
+    /// IDs of all CPUs that share it, allowed or not.
     pub cpus: Vec<usize>,
 }
 
-/// What a cache holds.
+/// The kind of contents of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
@@ -102,17 +103,17 @@ pub enum CacheKind {
 pub struct Node {
     /// The operating system's number.
     pub id: usize,
-    /// Ids of all its cpus, allowed or not.
+    /// IDs of all its CPUs, allowed or not.
     pub cpus: Vec<usize>,
-    /// Its memory in bytes, where the machine tells.
+    /// Its memory in bytes, if the machine reports it.
     pub memory: Option<u64>,
 }
 
 impl Topology {
-    /// The machine this process runs on.
+    /// Returns the topology of this machine.
     ///
-    /// It is found once per process, so that pinning threads later does not change it. What the operating system does
-    /// not tell (outside Linux, or in a sandbox without `/sys`) has defaults.
+    /// It is detected once per process, so that pinning threads later does not change it. Properties that the
+    /// operating system does not report (outside Linux, or in a sandbox without `/sys`) have defaults.
     pub fn detect() -> Topology {
         static FOUND: OnceLock<Topology> = OnceLock::new();
         FOUND
@@ -123,14 +124,14 @@ impl Topology {
             .clone()
     }
 
-    /// Reads the machine from the `proc` and `sys` trees under `root`, which may be copies of another machine's.
-    /// `fallback` is the number of cpus to assume where the trees do not tell.
+    /// Reads the topology from the `proc` and `sys` trees under `root`, which may be copies of another machine's.
+    /// `fallback` is the number of CPUs to assume if the trees do not report it.
     pub fn read(root: &Path, simd: Simd, fallback: usize) -> Topology {
         sysfs::read_topology(root, simd, fallback.max(1))
     }
 
-    /// Default number of workers, 1 to [`MAX_WORKERS`]: the allowed cpus, or the quota, rounded up, where that is less.
-    /// It is rounded up because the tuner tries fewer workers but never more.
+    /// The default number of workers, 1 to [`MAX_WORKERS`]: the number of allowed CPUs, or the quota, rounded up, if
+    /// that is smaller. It is rounded up because the tuner tries fewer workers but never more.
     pub fn workers(&self) -> usize {
         let cpus = self.cpus.len().clamp(1, MAX_WORKERS);
         match self.quota {
@@ -139,23 +140,24 @@ impl Topology {
         }
     }
 
-    /// How many threads can compute at once on average: the allowed cpus, or the quota where that is less.
+    /// The average number of threads that can compute at once: the number of allowed CPUs, or the quota if that is
+    /// smaller.
     pub fn parallelism(&self) -> f64 {
         let cpus = self.cpus.len().max(1) as f64;
         self.quota.map_or(cpus, |quota| quota.min(cpus))
     }
 
-    /// Number of cores that have an allowed cpu.
+    /// The number of cores with an allowed CPU.
     pub fn cores(&self) -> usize {
         self.cores_of(None)
     }
 
-    /// The cache one worker has to itself, in bytes: what its working set should fit in.
+    /// The private cache of one worker, in bytes: its working set should fit.
     ///
-    /// A core's share of a cache is the size divided by the cpus that use the cache (SMT siblings, or the cores of a
-    /// module). The result is the largest share of a core's first and second level data caches, and of those the
+    /// A core's share of a cache is the size divided by the CPUs that use the cache (SMT siblings, or the cores of a
+    /// module). The result is the largest share of a core's first- and second-level data caches, and of those the
     /// smallest over the performance cores, since all workers get tiles of one size. Outer levels do not count, even
-    /// where only one of their cpus is visible: in a virtual machine the others belong to its neighbours.
+    /// if only one of their CPUs is visible: in a virtual machine the others belong to its neighbours.
     pub fn private_cache(&self) -> usize {
         let share = |cpu: &Cpu| {
             self.caches_of(cpu.id)
@@ -172,14 +174,14 @@ impl Topology {
             .unwrap_or(DEFAULT_PRIVATE_CACHE)
     }
 
-    /// The largest cache, in bytes: what the buffers of a stream should fit in. `None` where the machine does not tell.
+    /// The largest cache, in bytes: the buffers of a stream should fit. `None` if the machine does not report it.
     pub fn outer_cache(&self) -> Option<usize> {
         let data = |cache: &&Cache| cache.kind != CacheKind::Instruction;
         self.caches.iter().filter(data).map(|c| c.bytes).max()
     }
 
-    /// A short, stable text that differs between machines on which different plans win: model, cores and cpus in use,
-    /// SIMD level, data caches. It has letters, digits and `-+.;=` only.
+    /// A short, stable text that differs between machines with different best plans: model, cores and CPUs in use,
+    /// SIMD level, data caches. It consists of letters, digits and `-+.;=`.
     pub fn machine_key(&self) -> String {
         let mut key = String::new();
         for c in self.model.chars() {

@@ -1,23 +1,24 @@
-//! Which cpus workers are pinned to, relative to the cpu that does input and output.
+//! The CPUs to which workers are pinned, relative to the CPU for input and output.
 
 use super::{Cpu, Topology};
 use crate::named::Placement;
 
-/// Where workers go.
+/// The placement of workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The cpu set of worker 0, 1, …, as `Pool::place` takes them; an empty set is unpinned.
+    /// The CPU set of worker 0, 1, …, for `Pool::place`; an empty set is unpinned.
     pub cpus: Vec<Vec<usize>>,
-    /// Says what was done instead where the machine cannot do what was asked.
+    /// What was done instead, if the machine does not allow the request.
     pub note: Option<String>,
 }
 
 impl Topology {
-    /// Cpu sets for `workers` workers while input and output run on `io_cpu`.
+    /// Returns CPU sets for `workers` workers while input and output run on `io_cpu`.
     ///
-    /// Each worker gets a cpu of its own while there are enough. One cpu of every core comes first, then SMT siblings.
-    /// Among cores, performance cores come before efficiency cores, and those that share a cache with `io_cpu` before
-    /// others. If there are more workers than cpus, each may use all of those cpus and the operating system balances.
+    /// Each worker gets a CPU of its own while there are enough. One CPU of every core comes first, then SMT
+    /// siblings. Performance cores come before efficiency cores, and cores that share a cache with `io_cpu` before
+    /// others. If there are more workers than CPUs, each may use all of those CPUs, and the operating system balances
+    /// the load.
     pub fn placement(&self, placement: Placement, workers: usize, io_cpu: usize) -> Placed {
         if placement == Placement::None {
             return Placed {

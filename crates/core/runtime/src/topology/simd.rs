@@ -1,4 +1,4 @@
-//! The instruction set that kernels may use, found at run time and lowered by `EVENER_CPU`.
+//! The instruction set for kernels, detected at run time and lowered by `EVENER_CPU`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// Every level, in the order they are listed to users.
+    /// Every level, in the order of listings.
     pub const ALL: [Simd; 5] = [
         Simd::Scalar,
         Simd::Sse2,
@@ -48,18 +48,18 @@ impl Simd {
         }
     }
 
-    /// The level kernels use: what the processor has, lowered by `EVENER_CPU`.
+    /// The level for kernels: that of the CPU, lowered by `EVENER_CPU`.
     ///
-    /// It is found once per process. A value of `EVENER_CPU` that [`Simd::from_env`] refuses lowers nothing.
+    /// It is detected once per process. A value of `EVENER_CPU` that [`Simd::from_env`] rejects lowers nothing.
     pub fn detect() -> Simd {
         static LEVEL: OnceLock<Simd> = OnceLock::new();
         *LEVEL.get_or_init(|| Simd::from_env().unwrap_or_else(|_| Simd::hardware()))
     }
 
-    /// As [`Simd::detect`], but read anew, and an error where `EVENER_CPU` cannot be followed.
+    /// As [`Simd::detect`], but evaluated again, and with an error if `EVENER_CPU` cannot be obeyed.
     ///
     /// # Errors
-    /// The variable names no level, or one of another architecture.
+    /// The variable contains an unknown level, or one of another architecture.
     pub fn from_env() -> Result<Simd, SimdError> {
         match std::env::var_os(SIMD_VARIABLE) {
             None => Ok(Simd::hardware()),
@@ -67,13 +67,13 @@ impl Simd {
         }
     }
 
-    /// Whether `EVENER_CPU` names a level. Kernels of that level are then used, whether others are faster or not.
+    /// Whether `EVENER_CPU` names a level. Kernels of that level are then used even if others are faster.
     pub fn pinned() -> bool {
         let named = std::env::var_os(SIMD_VARIABLE).is_some_and(|value| !value.is_empty());
         named && Simd::from_env().is_ok()
     }
 
-    /// The highest level the processor and the operating system support.
+    /// The highest level that the CPU and the operating system support.
     pub fn hardware() -> Simd {
         #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
         {

@@ -1,4 +1,4 @@
-//! Writes a recording as Chrome trace-event JSON.
+//! Writes a trace as Chrome trace-event JSON.
 
 use std::io::{self, Write};
 
@@ -12,9 +12,9 @@ use crate::sync::lock;
 const PROCESS: u32 = 1;
 
 impl Trace {
-    /// Writes everything recorded so far as a JSON trace; one without events if the trace is off.
+    /// Writes everything recorded so far as a JSON trace. If the trace is off, it has no events.
     ///
-    /// Recording may go on meanwhile; a track that is being written waits.
+    /// Recording may continue meanwhile; a track that is being written waits.
     ///
     /// # Errors
     /// Those of `out`.

@@ -1,4 +1,4 @@
-//! What goes into a tuner and what comes out of it.
+//! The inputs and outputs of a tuner.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use crate::plan::{Choice, Dispatch, Plan};
 use crate::rates::Rates;
 use crate::service::Shape;
 
-/// Everything a tuner knows before the first unit.
+/// Everything that a tuner knows before the first unit.
 #[derive(Clone, Debug)]
 pub struct TunerSetup {
-    /// The ways the service can run a unit.
+    /// The shapes of the service.
     pub shapes: Vec<Shape>,
-    /// Rates of this machine.
+    /// The rates of this machine.
     pub rates: Rates,
-    /// Workers there are, at least 1.
+    /// The number of workers, at least 1.
     pub workers: u32,
-    /// Cpus that workers can run on at once: what the process may use, a quota counted as its share. More workers than
-    /// that do not compute faster.
+    /// The number of CPUs that workers can use at once, with a quota counted as its share. More workers than this are
+    /// not faster.
     pub cpus: f64,
-    /// Bytes of the machine's largest cache; `None` if unknown.
+    /// The size of the machine's largest cache in bytes; `None` if unknown.
     pub outer_cache: Option<usize>,
-    /// Dispatch flavours there are, the preferred first.
+    /// The available dispatch flavours, the preferred one first.
     pub dispatches: Vec<Dispatch>,
-    /// Length of the stream in units, if known.
+    /// The number of units in the stream, if known.
     pub units: Option<u64>,
-    /// Units cannot wait for one another, so structures that have several in work are left out.
+    /// Units cannot wait for each other, so structures with several units in progress are excluded.
     pub live: bool,
-    /// The plan that won the last time this service ran on this machine.
+    /// The winning plan of the last run of this service on this machine.
     pub remembered: Option<Plan>,
-    /// What the user asked for.
+    /// The user's choice.
     pub choice: Choice,
-    /// Devices that can take part; more may come, see [`Tuner::devices`](super::Tuner::devices).
+    /// The number of devices that can take part; it may grow, see [`Tuner::devices`](super::Tuner::devices).
     pub devices: u32,
-    /// Number of workers the user pinned.
+    /// The number of workers that the user fixed.
     pub fixed_workers: Option<u32>,
-    /// Who waits for the units computes on the same processors, so that further workers may bring little.
+    /// The consumer of the units computes on the same CPUs, so further workers may help little.
     pub crowded: bool,
 }
 
@@ -46,73 +46,74 @@ pub enum SetupError {
         "the service offers no structure that this stream can run; it needs at least `sequential`"
     )]
     NoShape,
-    /// A structure was asked for that the service does not have.
+    /// The requested structure is not offered by the service.
     #[error("the service cannot run as '{asked}'; one of: {offered}")]
     NotOffered {
-        /// What was asked for.
+        /// The requested structure.
         asked: String,
-        /// What there is, comma separated.
+        /// The offered structures, separated by commas.
         offered: String,
     },
 }
 
-/// Why an epoch runs what it runs.
+/// The purpose of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The user fixed the plan.
     Fixed,
-    /// The best plan known runs.
+    /// The best known plan runs.
     Incumbent,
-    /// Another plan is compared with it.
+    /// Another plan is compared with the best known one.
     Trial,
 }
 
-/// What the stream does next: `units` units under `plan`.
+/// The next epoch of the stream: `units` units under `plan`.
 ///
-/// With a `cutoff`, a unit that takes longer is abandoned (jobs not yet begun are skipped), redone under `fallback`
-/// without a limit, and the epoch ends there with [`Measured::CutOff`]; its units not yet begun belong to the next.
+/// With a `cutoff`, a unit that takes longer is abandoned (jobs not yet started are skipped) and redone under
+/// `fallback` without a limit. The epoch ends there with [`Measured::CutOff`]; its units not yet started belong to
+/// the next epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
-    /// Counts from 1.
+    /// The number of the epoch, from 1.
     pub number: u64,
-    /// How to run the units.
+    /// The plan for the units.
     pub plan: Plan,
-    /// How many units, at least 1.
+    /// The number of units, at least 1.
     pub units: u32,
-    /// Longest time a single unit, or a group of units, may take from its start, on whichever worker.
+    /// The maximum time of a single unit, or of a group of units, from its start, on any worker.
     pub cutoff: Option<Duration>,
-    /// The plan for a unit that was cut off. Differs from `plan` where there is a cutoff.
+    /// The plan for a unit that was cut off. It differs from `plan` if there is a cutoff.
     pub fallback: Plan,
-    /// Each worker keeps to a processor of its own meanwhile, if there are as many; otherwise workers run where the
-    /// operating system puts them. Does nothing where the user said where they run.
+    /// Pins each worker to its own CPU meanwhile, if there are enough; otherwise the operating system places the
+    /// workers. No effect if the user chose a placement.
     pub pin_workers: bool,
-    /// Why.
+    /// The purpose.
     pub purpose: Purpose,
 }
 
-/// What an epoch cost.
+/// The cost of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured<'a> {
     /// The epoch ran to its end, or to the end of the stream.
     Units {
-        /// Time of each unit, in order, without what was spent waiting for input or output. Where units overlap
-        /// (a farm), a unit's own time on its worker divided by the workers side by side; of a group, its time divided
-        /// by the units, once for each.
+        /// The time of each unit, in order, without waits for input or output. For overlapping units (a farm), a
+        /// unit's own time on its worker divided by the number of workers; for a group, its time divided by its
+        /// units, once for each unit.
         costs: &'a [Duration],
     },
     /// A unit exceeded the epoch's cutoff.
     CutOff {
-        /// Time of each unit before that one, in order, as above.
+        /// The times of the units before that one, in order, as above.
         done: &'a [Duration],
         /// Time from the start of that unit until it was abandoned.
         after: Duration,
-        /// Time of the same unit redone under the fallback, of a group that of each. Zero where the unit was not
-        /// abandoned but finished too late, as in a pipeline.
+        /// The time of the same unit redone under the fallback; for a group, the time per unit. Zero if the unit was
+        /// not abandoned but finished too late, as in a pipeline.
         redo: Duration,
     },
 }
 
-/// How much faster the incumbent is than `sequential`.
+/// The speed-up of the incumbent over `sequential`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
     /// Time of a unit under `sequential` divided by its time under the incumbent.
@@ -121,14 +122,14 @@ pub struct Gain {
     pub measured: bool,
 }
 
-/// A tuner's result so far.
+/// The result of a tuner so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// The plan in force.
+    /// The current plan.
     pub plan: Plan,
     /// Its time per unit (median of the latest units); `None` before the first.
     pub cost: Option<Duration>,
-    /// Gain over `sequential`, where the service has it and something was measured.
+    /// The speed-up over `sequential`, if the service has it and something was measured.
     pub gain: Option<Gain>,
     /// Epochs recorded.
     pub epochs: u64,
@@ -136,12 +137,12 @@ pub struct Summary {
     pub units: u64,
     /// Time of all units recorded.
     pub elapsed: Duration,
-    /// Time lost on plans that were slower than the incumbent of the moment, cut-off units included.
+    /// Time lost on plans that were slower than the incumbent at that time, including units that were cut off.
     pub exploring: Duration,
     /// Plans that were run at least once.
     pub plans_tried: u32,
-    /// Times the incumbent changed.
+    /// How often the incumbent changed.
     pub switches: u32,
-    /// Times the search was opened again because the incumbent's cost had changed.
+    /// How often the search was reopened because the incumbent's cost had changed.
     pub drifts: u32,
 }

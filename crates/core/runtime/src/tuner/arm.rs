@@ -1,4 +1,4 @@
-//! One plan and what is known of it.
+//! A plan, and the knowledge about it.
 
 use super::belief::Belief;
 use crate::plan::Plan;

@@ -1,4 +1,4 @@
-//! What is believed of a plan's cost, and the little statistics that takes.
+//! The belief about a plan's cost, and the necessary statistics.
 
 use std::f64::consts::{PI, SQRT_2};
 

@@ -1,4 +1,4 @@
-//! Which plans are candidates.
+//! The plans that are candidates.
 
 use super::arm::Arm;
 use super::belief::Belief;

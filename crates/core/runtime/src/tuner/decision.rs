@@ -1,14 +1,14 @@
-//! The log of decisions: every one with its reason, in a line a reader understands.
+//! The log of decisions: each with its reason, in one readable line.
 
 use std::fmt;
 
 /// Entries kept of the beginning and of the end; of a longer log the middle is left out.
 const KEPT: usize = 200;
 
-/// What the tuner decided, and why.
+/// A decision of the tuner, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The epoch it was taken after; 0 is before the first.
+    /// The epoch after which it was made; 0 is before the first.
     pub epoch: u64,
     /// A sentence without its full stop.
     pub text: String,

@@ -1,4 +1,4 @@
-//! The incumbent's cost of the moment, which candidates are compared with.
+//! The incumbent's current cost, with which candidates are compared.
 
 use super::belief::median;
 

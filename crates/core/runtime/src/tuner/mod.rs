@@ -1,7 +1,7 @@
-//! Picks the plan while the stream runs.
+//! Chooses the plan while the stream runs.
 //!
-//! A [`Tuner`] has no thread and no clock: [`Tuner::next`] says what the next epoch does, [`Tuner::record`] takes what
-//! it cost. `README.md` beside this file says how it decides and why.
+//! A [`Tuner`] has no thread and no clock: [`Tuner::next`] returns the next epoch, and [`Tuner::record`] takes its
+//! cost. `README.md` beside this file explains how and why it decides.
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,10 @@ use crate::plan::Plan;
 use decision::Log;
 use search::Search;
 
-/// Picks the plan of every epoch; see the module's documentation.
+/// Chooses the plan of every epoch.
+///
+/// Call [`Tuner::next`], run the epoch, and call [`Tuner::record`] with its cost; repeat until the stream ends.
+/// [`Tuner::summary`] has the result.
 #[derive(Debug)]
 pub struct Tuner {
     search: Search,
@@ -54,10 +57,10 @@ struct Cut {
 }
 
 impl Tuner {
-    /// A tuner for one stream.
+    /// Creates a tuner for one stream.
     ///
     /// # Errors
-    /// [`SetupError`] when the service offers no structure, or not the one the user asked for.
+    /// [`SetupError`] if the service offers no structure, or not the requested one.
     pub fn new(setup: TunerSetup) -> Result<Tuner, SetupError> {
         let mut log = Log::default();
         Ok(Tuner {
@@ -68,7 +71,7 @@ impl Tuner {
         })
     }
 
-    /// What the next epoch does. The same answer until its outcome is recorded.
+    /// Returns the next epoch. It is the same until its outcome is recorded.
     #[allow(clippy::should_implement_trait)] // a tuner never ends, and needs `record` between two calls
     pub fn next(&mut self) -> Epoch {
         if let Some(epoch) = self.pending {
@@ -80,7 +83,7 @@ impl Tuner {
         epoch
     }
 
-    /// Takes the outcome of the epoch that [`Tuner::next`] asked for. Without such an epoch it does nothing.
+    /// Takes the outcome of the epoch from [`Tuner::next`]. Without such an epoch it does nothing.
     pub fn record(&mut self, measured: Measured<'_>) {
         let Some(epoch) = self.pending.take() else {
             return;
@@ -100,42 +103,42 @@ impl Tuner {
             .record(&epoch, costs, cut, &self.totals, &mut self.log);
     }
 
-    /// Takes what units cost that were still in work when the outcome of their epoch was recorded.
+    /// Takes the costs of units that were still in progress when their epoch was recorded.
     pub fn late(&mut self, costs: &[Duration]) {
         self.totals.units += costs.len() as u64;
         self.totals.seconds += costs.iter().map(Duration::as_secs_f64).sum::<f64>();
     }
 
-    /// Says what making an input and an output buffer takes, and how many units can be in work with those there are:
-    /// plans whose units overlap need one for each worker.
+    /// Takes the time to allocate an input and an output buffer, and the number of units that can be in progress with
+    /// the existing buffers: plans with overlapping units need one for each worker.
     pub fn buffers(&mut self, pair: Duration, units: u32) {
         self.search.buffers(pair.as_secs_f64(), units);
     }
 
-    /// Takes the time that making memory took for the epoch that [`Tuner::next`] asked for.
+    /// Takes the time spent on allocating memory for the epoch from [`Tuner::next`].
     pub fn prepared(&mut self, time: Duration) {
         self.totals.seconds += time.as_secs_f64();
         self.search.prepared(time.as_secs_f64());
     }
 
-    /// Takes how many devices can take part from now on, and how many units a second they compute together beside the
-    /// workers, where that is known.
+    /// Takes the number of devices that can take part from now on, and their joint rate in units per second beside
+    /// the workers, if known.
     pub fn devices(&mut self, devices: u32, rate: Option<f64>) {
         self.search
             .devices((devices, rate), &self.totals, &mut self.log);
     }
 
-    /// Takes how long the units that devices had in work were waited for before another plan.
+    /// Takes the time of waiting for the units of devices before a change of plan.
     pub fn drained(&mut self, time: Duration) {
         self.search.drained(time.as_secs_f64());
     }
 
-    /// Every decision with its reason, oldest first. Of a very long log the middle is left out, and says so.
+    /// Every decision with its reason, oldest first. In a very long log the middle is left out, with a note.
     pub fn decisions(&self) -> &[Decision] {
         self.log.entries()
     }
 
-    /// The best plan known.
+    /// The best known plan.
     pub fn incumbent(&self) -> Plan {
         self.search.incumbent()
     }

@@ -1,16 +1,16 @@
-//! The cost model: what a plan should cost before it was measured.
+//! The cost model: the predicted cost of a plan before it is measured.
 //!
-//! A unit takes the longer of its arithmetic and its memory time, and every job and every pass costs something beside:
+//! A unit takes the longer of its arithmetic time and its memory time. Every job and every pass adds a cost:
 //!
 //! `max(ops / (ops_per_s * n), bytes / memory rate) * unevenness + jobs * job_s / workers + passes * pass_s`
 //!
-//! where n is the workers that run at once, `min(workers, cpus)`, and the memory rate is n times that of one worker
-//! alone, at most that of all together. Unevenness is what cutting a pass into few large jobs wastes in its last round.
-//! One worker neither wakes others nor waits for them, so its passes are free. Where units flow, none waits for a pass;
-//! in a pipeline the largest stage sets the pace.
+//! where n is the number of workers that run at once, `min(workers, cpus)`. The memory rate is n times that of one
+//! worker alone, but at most that of all together. Unevenness is the loss from cutting a pass into few large jobs, in
+//! its last round. One worker neither wakes others nor waits for them, so its passes are free. If units flow, none
+//! waits for a pass; in a pipeline the largest stage determines the rate.
 //!
-//! The rates were measured in milliseconds and on other data. So they are wrong more often than the shapes are, and then
-//! they are wrong for all plans: [`Model::fit`] corrects them by what plans took.
+//! The rates were measured in milliseconds and on other data. So they are wrong more often than the shapes are, and
+//! then they are wrong for all plans: [`Model::fit`] corrects them with measured plans.
 
 use super::candidates::STRUCTURE_SIGMA;
 use crate::plan::{Dispatch, Plan};

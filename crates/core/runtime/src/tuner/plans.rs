@@ -1,4 +1,4 @@
-//! Which plans a service's shapes allow on this machine, and which a structure begins with.
+//! The plans that a service's shapes allow on this machine, and the first plan of a structure.
 
 use super::api::{SetupError, TunerSetup};
 use super::model::{Model, Slower, WITH_DEVICES};

@@ -3,32 +3,32 @@ use std::str::FromStr;
 
 use crate::device::DeviceError;
 
-/// What a simulated device costs, and when it fails.
+/// The costs of a simulated device, and its failures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// From a call to its answer, without copies and kernels, in seconds.
+    /// Seconds from a call to its reply, without copies and kernels.
     pub latency_s: f64,
-    /// Bytes a second to the device.
+    /// Upload rate, in bytes per second.
     pub up: f64,
-    /// Bytes a second from it.
+    /// Download rate, in bytes per second.
     pub down: f64,
-    /// How many times as fast as a core its kernels are.
+    /// The speed-up of its kernels over a core.
     pub speed: f64,
-    /// Seconds that a unit takes, in place of `speed`.
+    /// Seconds per unit, instead of `speed`.
     pub unit_s: Option<f64>,
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub memory: usize,
-    /// Copy engines: with one, copies in both directions wait for one another.
+    /// Number of copy engines. With one, copies in both directions wait for each other.
     pub engines: u32,
-    /// Lanes that streams use.
+    /// Number of lanes that streams use.
     pub lanes: u32,
-    /// It is lost at this call, counted from 1.
+    /// The device is lost at this call, counted from 1.
     pub lost: Option<u64>,
-    /// From this call on one bit of each result is wrong.
+    /// From this call on, one bit of each result is wrong.
     pub flip: Option<u64>,
-    /// From this call on it does not answer.
+    /// From this call on, the device does not reply.
     pub hang: Option<u64>,
-    /// From this call on it is so many times slower.
+    /// From this call on, the device is slower by this factor.
     pub drift: Option<(u64, f64)>,
 }
 

@@ -1,8 +1,8 @@
-//! A device that is only simulated: real bits, declared costs.
+//! A simulated device: real results, declared costs.
 //!
-//! It computes by the [`host`](super::Launch::host) part of a launch, on memory of its own, and answers when the
-//! device that it stands for would: copies and kernels take their engines one after the other, and a lane sleeps until
-//! its last copy is done. Where the host needs longer than that, the answer is late. On demand it fails.
+//! It computes with the [`host`](super::Launch::host) part of a launch, on its own memory, and replies when the
+//! simulated device would: copies and kernels occupy their engines one after the other, and a lane sleeps until its
+//! last copy is done. If the host takes longer than that, the reply is late. On demand it fails.
 
 mod costs;
 
@@ -41,7 +41,7 @@ struct State {
 }
 
 impl SimDevice {
-    /// The device that a text describes: `sim`, or `sim:` and what differs from [`Costs::default`], such as
+    /// Parses a description: `sim`, or `sim:` with the differences from [`Costs::default`], such as
     /// `sim:latency=20us,up=12G,down=12G,speed=20`.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl SimDevice {
         Ok(SimDevice::new(text.parse()?))
     }
 
-    /// A device with these costs.
+    /// Creates a device with these costs.
     pub fn new(costs: Costs) -> SimDevice {
         let now = Instant::now();
         SimDevice {

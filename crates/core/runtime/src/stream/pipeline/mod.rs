@@ -1,8 +1,8 @@
-//! Units in stages on different workers: each worker has some steps, and units go from one worker to the next.
+//! Units in stages on different workers: each worker has some steps, and units pass from one worker to the next.
 //!
-//! Workers take units at the first stages of as many pipelines as the plan makes, and results are put back in order. A
-//! unit carries how many of its steps are done, and a stage runs from there to where it ends at that moment. So
-//! boundaries can move at any time, while units are in work, and each step is still run once and in order.
+//! Workers take units at the first stages of as many pipelines as the plan has, and results are put back in order. A
+//! unit records how many of its steps are done, and a stage runs from there to its current end. So boundaries can
+//! move at any time, while units are in progress, and each step still runs once and in order.
 
 mod chain;
 mod stages;

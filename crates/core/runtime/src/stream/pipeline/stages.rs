@@ -1,4 +1,4 @@
-//! The stages of one pipeline, what is measured of them, and where they end.
+//! The stages of one pipeline, their measurements, and their boundaries.
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
-//! The split between cores and a device in virtual time, against the best static split in hindsight.
+//! The split between cores and a device in virtual time, compared with the best static split in hindsight.
 //!
-//! Units leave in order, and so many are in work or wait at most: what a stream has buffers for. A static split gives
-//! each unit to cores or device beforehand, a fixed share of every stretch of units to the device. The best share is
-//! found by trying all.
+//! Units leave in order, and the number of units in progress or waiting is limited by the stream's buffers. A static
+//! split assigns each unit to cores or device in advance, with a fixed share of every run of units for the device.
+//! The best share is found by trying all.
 
 use std::time::Duration;
 

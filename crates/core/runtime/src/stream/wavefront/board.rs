@@ -1,4 +1,4 @@
-//! What is known of the lines of all units in work: which are ready, and what the others wait for.
+//! The state of the lines of all units in progress: which are ready, and what the others wait for.
 
 mod lanes;
 

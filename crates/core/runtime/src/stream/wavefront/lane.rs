@@ -1,7 +1,7 @@
-//! A device's lane at a wavefront: it computes the pass of units that the service has commands for.
+//! A device's lane in a wavefront: it computes the pass for which the service has commands.
 //!
-//! The first pass of a device and now and then another are computed by a core too, before other passes read what was
-//! found. A device that computes something else, is lost or hangs is not used any more. Workers then compute the pass.
+//! A core also computes the first pass of a device, and another one now and then, before other passes read the
+//! result. A device that differs, is lost or hangs is no longer used. Workers then compute the pass.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

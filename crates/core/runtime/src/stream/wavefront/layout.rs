@@ -1,4 +1,4 @@
-//! How the items of a wavefront's passes are divided into lines and steps.
+//! The division of a wavefront's items into lines and steps.
 
 use std::ops::Range;
 use std::time::Duration;

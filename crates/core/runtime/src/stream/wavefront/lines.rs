@@ -1,4 +1,5 @@
-//! The lines of all units in work, as workers use them: what is done and met is read without a lock.
+//! The lines of all units in progress, as workers use them: finished steps and met dependencies are read without a
+//! lock.
 
 use std::sync::Arc;
 

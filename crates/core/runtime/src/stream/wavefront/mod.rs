@@ -1,4 +1,4 @@
-//! Units in lines of steps on different workers; the folder's `README.md` says how.
+//! Units in lines of steps on different workers; the folder's `README.md` explains it.
 
 mod board;
 mod lane;

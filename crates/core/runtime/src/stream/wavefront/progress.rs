@@ -1,4 +1,4 @@
-//! How far one line is, and what others wait for.
+//! The progress of one line, and the steps that others wait for.
 
 use crate::dispatch::sync::{AtomicU64, Ordering};
 

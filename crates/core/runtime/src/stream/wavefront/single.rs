@@ -1,4 +1,4 @@
-//! One unit of a wavefront, by itself: as if no other were in the stream after it, and all before it were done.
+//! A single unit of a wavefront, as if all earlier units were done and none followed.
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long workers waited for input or output.
+//! The time that workers waited for input or output.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a worker does at a wavefront: it takes ready lines, and begins units where none is ready.
+//! The loop of a worker in a wavefront: it takes ready lines, and starts units if none is ready.
 
 use super::layout::Chunk;
 use super::lines::Lines;

@@ -1,4 +1,4 @@
-//! The search behind [`Choice::Auto`](crate::plan::Choice::Auto): what the next epoch does.
+//! The search behind [`Choice::Auto`](crate::plan::Choice::Auto): it chooses the next epoch.
 
 mod outcome;
 mod price;

@@ -1,4 +1,4 @@
-//! What follows from what an epoch cost.
+//! The consequences of an epoch's cost.
 
 use std::time::Duration;
 

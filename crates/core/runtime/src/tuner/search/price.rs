@@ -1,4 +1,4 @@
-//! What an experiment is worth, and what it may lose.
+//! The value of an experiment, and its possible loss.
 
 use super::{BLOCK_UNITS, CUTOFF, LONG_BLOCK_S, Search, block_units};
 use crate::tuner::Totals;

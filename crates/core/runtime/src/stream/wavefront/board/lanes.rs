@@ -1,7 +1,7 @@
-//! Which passes lanes of devices get: those of which no line has begun.
+//! The passes for lanes of devices: those of which no line has started.
 //!
-//! Where lanes take part, lines that devices may compute are held until all of their pass are ready. Then an idle lane
-//! gets them. If there is none, workers may take them, and a lane that becomes idle before one does.
+//! If lanes take part, lines that devices may compute are held until all lines of their pass are ready. Then an idle
+//! lane gets them. If there is none, workers may take them, and so may a lane that becomes idle before a worker does.
 
 use std::cmp::Reverse;
 
