@@ -1,28 +1,28 @@
-//! What an output path leads to.
+//! Destinations of output paths.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What an output path leads to.
+/// The destination of an output path.
 pub enum Destination {
-    /// A pipe or a device: written to as it is.
+    /// A pipe or a device, which is written in place.
     InPlace,
-    /// A regular file, perhaps not there yet; `path` with links followed.
+    /// A regular file, which may not exist yet. Links in `path` are resolved.
     File {
         /// The path of the finished file.
         path: PathBuf,
-        /// The file that is there now.
+        /// The existing file.
         old: Option<Metadata>,
     },
 }
 
 impl Destination {
-    /// What `path` leads to, links followed.
+    /// Finds the destination of `path`, and follows links.
     ///
     /// # Errors
-    /// It is a directory, or exists and may not be written.
+    /// The path is a directory, or an existing file that may not be written.
     pub fn of(path: &Path) -> io::Result<Destination> {
         if path.as_os_str().is_empty() {
             return Err(io::Error::new(

@@ -1,4 +1,4 @@
-//! Errors of files, with their names.
+//! Errors of files, with the names of the files.
 #![forbid(unsafe_code)]
 
 use std::io;
@@ -7,7 +7,8 @@ use crate::secrets::without_secrets;
 
 /// A file that cannot be used. Every message is one line that says what is wrong, where, and what to do.
 ///
-/// `name` is the file as messages show it (control characters escaped), or `standard input`, `standard output`.
+/// `name` is the file name as messages show it, with control characters escaped, or `standard input` or `standard
+/// output`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,15 +21,15 @@ pub enum Error {
     Open {
         /// The input.
         name: String,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
-    /// An output cannot be created where it was asked for.
+    /// An output cannot be created at the requested path.
     #[error("{name}: cannot create: {}{}", error_text(reason), to_create(reason))]
     Create {
-        /// The output, or the directory it would be in.
+        /// The output, or its directory.
         name: String,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// A folder for outputs cannot be made.
@@ -40,7 +41,7 @@ pub enum Error {
     Folder {
         /// The folder.
         name: String,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// The output was written, but could not be given its name.
@@ -51,7 +52,7 @@ pub enum Error {
     Commit {
         /// The output.
         name: String,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// A read failed.
@@ -61,7 +62,7 @@ pub enum Error {
         name: String,
         /// Bytes read before.
         byte: u64,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// A write failed.
@@ -71,7 +72,7 @@ pub enum Error {
         name: String,
         /// Bytes written before.
         byte: u64,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// The disk or the quota is full, or the file has the largest size of the file system.
@@ -84,7 +85,7 @@ pub enum Error {
         name: String,
         /// Bytes written before.
         bytes: u64,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
     /// The output is a disk, and smaller than what is to be written.
@@ -94,9 +95,9 @@ pub enum Error {
     Small {
         /// The output.
         name: String,
-        /// Bytes that are to be written.
+        /// Bytes to write.
         needs: u64,
-        /// Bytes that it takes.
+        /// Capacity in bytes.
         has: u64,
     },
     /// The reader of the output closed it (`EPIPE`), as `head` does. The process should end without a message, by
@@ -113,7 +114,7 @@ pub enum Error {
     Short {
         /// The output.
         name: String,
-        /// The bytes that are missing.
+        /// The number of missing bytes.
         missing: u64,
     },
     /// The output would overwrite an input.
@@ -122,7 +123,7 @@ pub enum Error {
         /// The output.
         name: String,
     },
-    /// An input is not in the format that it begins with.
+    /// An input starts like a known format but is damaged.
     #[error("{name}: is damaged: {what}; fetch or make it again")]
     Damaged {
         /// The input.
@@ -130,18 +131,18 @@ pub enum Error {
         /// What is wrong, and where.
         what: String,
     },
-    /// A name that cannot be an input or an output.
+    /// A name that is not suitable as an input or an output.
     #[error("{name}: {reason}")]
     Unfit {
         /// The input or output.
         name: String,
-        /// Why, and what to use instead.
+        /// The reason, and what to use instead.
         reason: &'static str,
     },
 }
 
 impl Error {
-    /// The error of a write that failed after `bytes` bytes. A closed pipe and a full disk have variants of their own.
+    /// The error of a write that failed after `bytes` bytes. Closed pipes and full disks have separate variants.
     pub fn of_write(name: &str, bytes: u64, reason: io::Error) -> Error {
         let name = name.to_owned();
         match reason.kind() {
@@ -163,7 +164,7 @@ impl Error {
         }
     }
 
-    /// Whether the error is only that the reader closed the output.
+    /// Whether the only problem is that the reader closed the output.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::ClosedPipe { .. })
     }
@@ -206,13 +207,14 @@ fn to_make(reason: &io::Error) -> &'static str {
 #[error("no text")]
 pub(crate) struct NoText;
 
-/// Whether a write failed because the disk or the quota is full, or the file has the largest size of the file system.
+/// Whether a write failed because the disk or the quota is full, or because the file has reached the file system's
+/// largest size.
 pub fn is_full(reason: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(reason.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// The system's reason without the error number that std appends.
+/// The system's reason, without the error number that std appends.
 pub fn error_text(reason: &io::Error) -> String {
     let text = reason.to_string();
     // What std says of `sockaddr_un` names a constant of C.
@@ -225,8 +227,8 @@ pub fn error_text(reason: &io::Error) -> String {
     }
 }
 
-/// Foreign text for use in a message. Control characters are escaped, so that it stays one line and cannot control a
-/// terminal; secrets of addresses are left out.
+/// Prepares foreign text for a message. Control characters are escaped, so the text stays on one line and cannot
+/// control a terminal. Secrets in addresses are removed.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in without_secrets(text).chars() {

@@ -1,11 +1,11 @@
-//! Files with secrets that others may read.
+//! Files with secrets that other users can read.
 #![forbid(unsafe_code)]
 
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// Users other than the owner may read or change a file with a key or a passphrase. This is a reason for a warning.
+/// A file with a key or a passphrase that other users can read or change. This is a reason for a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposed {
     /// The permission bits, as `chmod` takes them.

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::lock;
 
-/// The error of the earliest part of a stream that failed. The stream itself keeps only the text.
+/// The error of the earliest failed part of a stream. The stream itself keeps only the text.
 #[derive(Debug)]
 pub struct FirstError<E>(Arc<Mutex<Option<(u64, E)>>>);
 
@@ -20,7 +20,7 @@ impl<E> Clone for FirstError<E> {
 }
 
 impl<E: Display> FirstError<E> {
-    /// Keeps the error of the part at `at`, unless an earlier part failed, and returns its text.
+    /// Records the error of the part at `at`, unless an earlier part failed, and returns its text.
     pub fn record(&self, at: u64, error: E) -> String {
         let text = error.to_string();
         let mut first = lock(&self.0);
@@ -30,7 +30,7 @@ impl<E: Display> FirstError<E> {
         text
     }
 
-    /// The error, if a part failed.
+    /// The recorded error, if a part failed.
     pub fn take(&self) -> Option<E> {
         lock(&self.0).take().map(|(_, error)| error)
     }

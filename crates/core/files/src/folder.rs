@@ -1,4 +1,4 @@
-//! Folders that output files go into.
+//! Folders for output files.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, one_line};
 
-/// A folder for output files, which is made if there is none. Dropping it removes one that was made and is still empty.
+/// A folder for output files. It is created if it does not exist. Dropping this removes a created folder that is
+/// still empty.
 #[derive(Debug)]
 pub struct OutputFolder {
     made: Option<PathBuf>,
 }
 
 impl OutputFolder {
-    /// The folder `path`. The one that it lies in has to be there.
+    /// Opens or creates the folder `path`. Its parent must exist.
     ///
     /// # Errors
-    /// The folder cannot be made.
+    /// The folder cannot be created.
     pub fn create(path: &Path) -> Result<OutputFolder, Error> {
         match fs::create_dir(path) {
             Ok(()) => Ok(OutputFolder {

@@ -15,18 +15,19 @@ use crate::{STDIN, standard};
 /// An open file, named pipe, or the standard input.
 #[derive(Debug)]
 pub struct InputFile {
-    /// What is read.
+    /// The open file.
     pub file: File,
-    /// What messages call it.
+    /// The name for messages.
     pub name: String,
     metadata: Metadata,
 }
 
 impl InputFile {
-    /// Opens an input by its text: `-` is the standard input, `./-` a file of that name.
+    /// Opens the input with this name: `-` is the standard input, `./-` a file called `-`.
     ///
     /// # Errors
-    /// It does not exist, may not be read, is a directory, or is a terminal: `terminal` says what to do then.
+    /// The input does not exist, may not be read, is a directory, or is a terminal. For a terminal, `terminal` says
+    /// what to do instead.
     pub fn named(text: &OsStr, terminal: &'static str) -> Result<InputFile, Error> {
         match text.to_str() {
             Some("-" | "/dev/stdin") => InputFile::stdin(terminal),
@@ -34,7 +35,7 @@ impl InputFile {
         }
     }
 
-    /// The metadata of an input by its text, without opening it. `None` if the system does not give it.
+    /// The metadata of the input with this name, without opening it. `None` if the system does not provide it.
     pub fn metadata_of(text: &OsStr) -> Option<Metadata> {
         match text.to_str() {
             Some("-" | "/dev/stdin") => standard::input().ok()?.metadata().ok(),
@@ -54,7 +55,7 @@ impl InputFile {
         }
     }
 
-    /// An open file or pipe, from its current position. `name` is what messages call it.
+    /// Uses an open file or pipe, from its current position. `name` is its name in messages.
     ///
     /// # Errors
     /// It is a directory.
@@ -74,7 +75,7 @@ impl InputFile {
         }
     }
 
-    /// The standard input.
+    /// Opens the standard input.
     ///
     /// # Errors
     /// It is closed, open for writing only, or a terminal.
@@ -88,17 +89,17 @@ impl InputFile {
         InputFile::from_file(stdin, name)
     }
 
-    /// Whether it is a regular file, which can be read at any offset.
+    /// Whether the input is a regular file, which can be read at any offset.
     pub fn is_file(&self) -> bool {
         self.metadata.is_file()
     }
 
-    /// Whether a read may wait for a writer, as that of a pipe does.
+    /// Whether a read may wait for a writer, as with a pipe.
     pub fn may_wait(&self) -> bool {
         !self.is_file()
     }
 
-    /// The bytes from the current position to the end of a regular file.
+    /// The bytes from the current position to the end of a regular file. `None` for other inputs.
     pub fn remaining(&self) -> Option<u64> {
         let at = self
             .is_file()
@@ -106,8 +107,8 @@ impl InputFile {
         Some(self.metadata.len().saturating_sub(at))
     }
 
-    /// The first bytes of a pipe, `most` at most, which stay in it. Waits for the first of them; there are none if it ends.
-    /// `None` if it is no pipe.
+    /// Returns the first bytes of a pipe, at most `most`, and leaves them in the pipe. Waits for the first byte; at
+    /// the end of the pipe, there are none. `None` if the input is not a pipe.
     pub fn peek_pipe(&self, most: usize) -> Option<Vec<u8>> {
         peek_pipe(&self.file, most)
     }
@@ -117,7 +118,7 @@ impl InputFile {
         FileId::of(&self.metadata)
     }
 
-    /// Finds out later whether the file changed since it was opened. `None` for anything but a regular file.
+    /// Starts to watch the file for changes. `None` for anything but a regular file.
     pub fn watch(&self) -> Option<Watch> {
         // Without a free descriptor the file is read without a watch.
         Watch::new(&self.file, &self.name, &self.metadata)
@@ -131,10 +132,10 @@ impl InputFile {
     }
 
     /// Reads until `buffer` is full or the input ends, and returns the number of bytes read. `byte` is their offset,
-    /// for the message.
+    /// for error messages.
     ///
     /// # Errors
-    /// The system cannot read.
+    /// The read fails.
     pub fn fill(&mut self, buffer: &mut [u8], byte: u64) -> Result<usize, Error> {
         let mut got = 0;
         while got < buffer.len() {

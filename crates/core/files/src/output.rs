@@ -20,7 +20,7 @@ const HOLE: usize = 16 << 10;
 
 /// The output of a stream.
 pub trait Target: Write {
-    /// Ends the output after `bytes` bytes. Anything beyond them is an incomplete unit and is cut off.
+    /// Ends the output after `bytes` bytes. Bytes beyond them are an incomplete unit and are cut off.
     ///
     /// # Errors
     /// The output cannot be given its name.
@@ -46,7 +46,7 @@ impl Target for File {
 /// Writes all of `bytes`, as [`Write::write_all`] does.
 ///
 /// # Errors
-/// The system cannot; with its reason comes how many of `bytes` it took before.
+/// A write fails. The error has the number of bytes written before, and the system's reason.
 pub fn write_whole(out: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::Error)> {
     let mut taken = 0;
     while taken < bytes.len() {
@@ -64,10 +64,10 @@ pub fn write_whole(out: &mut impl Write, bytes: &[u8]) -> Result<(), (u64, io::E
     Ok(())
 }
 
-/// A file being written.
+/// A file that is being written.
 ///
-/// A regular file is [`Staged`]: it gets its name in [`Target::commit`], and is removed if it is dropped before. Pipes,
-/// devices and the standard output are written to in place.
+/// A regular file is [`Staged`]: it gets its name in [`Target::commit`], and is removed if it is dropped before.
+/// Pipes, devices and the standard output are written in place.
 pub struct OutputFile {
     file: File,
     staged: Option<Box<Staged>>,
@@ -81,8 +81,8 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates an output by its text: `-` is the standard output, `./-` a file of that name. A committed
-    /// file is on the disk: people delete its source then.
+    /// Creates the output with this name: `-` is the standard output, `./-` a file called `-`. A committed file is on
+    /// the disk, since users may then delete its source.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -97,7 +97,8 @@ impl OutputFile {
         Ok(output)
     }
 
-    /// The same for what may be text. If the standard output is a terminal, it is shown there, up to a write of anything else.
+    /// As [`OutputFile::named`], for output that may be text. A terminal as the standard output shows the text, until
+    /// something else is written.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -112,7 +113,8 @@ impl OutputFile {
         OutputFile::named(text, source)
     }
 
-    /// Whether [`OutputFile::named`] would take the output, or with `shown` [`OutputFile::shown`]. No pipe is opened for that.
+    /// Checks whether [`OutputFile::named`], or with `shown` [`OutputFile::shown`], would accept the output. Opens no
+    /// pipe.
     ///
     /// # Errors
     /// As [`OutputFile::create`].
@@ -126,11 +128,12 @@ impl OutputFile {
         }
     }
 
-    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link stays, and its target is replaced. A
-    /// new file has at most the rights of its source; a replaced file keeps its rights.
+    /// Creates `path`, or opens it if it is a pipe or a device. A symbolic link is kept, and its target is replaced.
+    /// A new file has at most the permissions of its source; a replaced file keeps its permissions.
     ///
     /// # Errors
-    /// It is its source; the directory is missing or not writable; or the file exists and is not writable.
+    /// The output is its own source; the directory is missing or not writable; or the file exists and is not
+    /// writable.
     pub fn create(path: &Path, source: &SourceFile) -> Result<OutputFile, Error> {
         let name = one_line(&path.to_string_lossy());
         let found = std::fs::metadata(path).ok();
@@ -154,7 +157,7 @@ impl OutputFile {
         }
     }
 
-    /// The standard output, for a stream.
+    /// Opens the standard output for a stream.
     ///
     /// # Errors
     /// It is closed, open for reading only, or a terminal.
@@ -171,7 +174,7 @@ impl OutputFile {
         Ok(stdout)
     }
 
-    /// The standard output, for what is printed.
+    /// Opens the standard output for printed text.
     ///
     /// # Errors
     /// It is closed, or open for reading only.
@@ -192,10 +195,10 @@ impl OutputFile {
         }
     }
 
-    /// Appends `bytes` zero bytes: as a hole in a regular file, written anywhere else.
+    /// Appends `bytes` zero bytes: a hole in a regular file, written bytes elsewhere.
     ///
     /// # Errors
-    /// The system cannot.
+    /// A write fails.
     pub fn skip(&mut self, bytes: u64) -> io::Result<()> {
         if self.staged.is_none() {
             let zeros = &mut io::repeat(0).take(bytes);
@@ -206,11 +209,11 @@ impl OutputFile {
         Ok(())
     }
 
-    /// Appends `bytes`, of which blocks of zeros become holes in a regular file. Blocks are counted from the first of
+    /// Appends `bytes`. In a regular file, blocks of zeros become holes. Blocks are counted from the first byte of
     /// `bytes`.
     ///
     /// # Errors
-    /// The system cannot.
+    /// A write fails.
     pub fn write_sparse(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.staged.is_none() {
             return self.write_all(bytes);
@@ -229,16 +232,16 @@ impl OutputFile {
         Ok(())
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Checks that `bytes` bytes have room, before the first is written. Only of a disk is known how many it takes; a file
-    /// grows.
+    /// Checks that the output has room for `bytes` bytes before the first is written. Only disks have a known
+    /// capacity; a file grows.
     ///
     /// # Errors
-    /// It is a disk with fewer.
+    /// The output is a smaller disk.
     pub fn fits(&self, bytes: u64) -> Result<(), Error> {
         let room = self.room().map_err(|reason| Error::Create {
             name: self.name.clone(),
@@ -267,12 +270,12 @@ impl OutputFile {
         Ok(Some(end.saturating_sub(at)))
     }
 
-    /// Whether a write may wait for a reader, as that to a pipe does.
+    /// Whether a write may wait for a reader, as with a pipe.
     pub fn may_wait(&self) -> bool {
         !self.keeps
     }
 
-    /// The identity of the file that is written, not of an older file that it will replace.
+    /// The identity of the file being written, not of an older file that it will replace.
     pub fn id(&self) -> Option<FileId> {
         self.file.metadata().ok().as_ref().and_then(FileId::of)
     }

@@ -1,8 +1,9 @@
-//! Unfinished outputs, files or folders, that have a temporary name in the output's directory.
+//! Unfinished outputs, files or folders, with a temporary name in the output's directory.
 //!
-//! A run locks its part file, and the system releases the lock however the run ends. So a run that finds a name taken
-//! can tell why. A locked file belongs to another run, and this run takes the next name. A file without a lock was left
-//! behind, and this run removes it. So what a killed run leaves is gone after the next run that writes the same output.
+//! A run locks its part file, and the system releases the lock when the run ends in any way. If a run finds the name
+//! taken, the lock shows why. A locked file belongs to another run, and this run takes the next name. An unlocked
+//! file was left behind, and this run removes it. So the remains of a killed run are gone after the next run that
+//! writes the same output.
 #![forbid(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -168,7 +169,7 @@ fn unfinished<R>(change: impl FnOnce(&mut Vec<PathBuf>) -> R) -> R {
     change(&mut all)
 }
 
-/// Removes the part files of all unfinished outputs, for a process that ends without dropping them.
+/// Removes the part files of all unfinished outputs. For a process that ends without dropping them.
 pub fn remove_unfinished() {
     unfinished(|all| {
         all.drain(..).for_each(|part| {

@@ -1,4 +1,4 @@
-//! Secrets in addresses, which no message, log or report shows.
+//! Secrets in addresses, which must not appear in messages, logs or reports.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,9 @@ const WORDS: [&str; 13] = [
     "ticket",
 ];
 
-/// A text without the secrets of addresses as `https://USER:PASSWORD@HOST/PATH?token=VALUE` in it. Who asks is left out, and
-/// the values of parameters that may be secrets are `***`; scheme, host and path stay.
+/// Removes the secrets of addresses such as `https://USER:PASSWORD@HOST/PATH?token=VALUE` from a text. The user and
+/// the password are removed, and the values of parameters that may be secret become `***`. Scheme, host and path
+/// remain.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut rest = text;

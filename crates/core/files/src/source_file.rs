@@ -1,4 +1,4 @@
-//! The source of an output, which the output must not overwrite or be more readable than.
+//! The source of an output. The output must not overwrite it, and must not be more readable.
 #![forbid(unsafe_code)]
 
 use std::fs::Metadata;
@@ -15,7 +15,8 @@ const OWNER: u32 = 0o600;
 /// The rights that a copy has from its source.
 const KEPT: u32 = 0o777;
 
-/// The file that an output is made from, or two of them. The output must be another file, with at most their rights.
+/// The file that an output is made from, or two files. The output must be a different file, with at most their
+/// permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     id: Option<FileId>,
@@ -41,7 +42,7 @@ impl Default for SourceFile {
 }
 
 impl SourceFile {
-    /// A source by its metadata. Pipes and terminals have no rights of their own and limit nothing.
+    /// Creates a source from its metadata. Pipes and terminals have no permissions of their own and limit nothing.
     pub fn of(metadata: &Metadata) -> SourceFile {
         let id = FileId::of(metadata);
         let mode = id.map_or(ALL, |_| OWNER | ALL & metadata.mode());
@@ -54,8 +55,8 @@ impl SourceFile {
         }
     }
 
-    /// The same for an output that is the source in another form: it gets the rights of the source less the umask, and the
-    /// time of its last change. What has no rights of its own, as a pipe, gives none.
+    /// Marks the output as another form of this source: it gets the permissions of the source, less the umask, and
+    /// its modification time. A source without permissions, such as a pipe, passes on neither.
     #[must_use]
     pub fn kept(self) -> SourceFile {
         match self.own {
@@ -68,7 +69,7 @@ impl SourceFile {
         }
     }
 
-    /// This source and another one of the same output.
+    /// Adds another source of the same output.
     pub fn and(self, another: SourceFile) -> SourceFile {
         SourceFile {
             id: self.id,
@@ -84,18 +85,18 @@ impl SourceFile {
         self.id
     }
 
-    /// The rights of a new output before the umask. Its owner may always read and write it, unless it is
-    /// [kept](SourceFile::kept); others have at most their rights on the source.
+    /// The permissions of a new output, before the umask. The owner may always read and write it, unless it is
+    /// [kept](SourceFile::kept). Others have at most their permissions on the source.
     pub fn mode(&self) -> u32 {
         self.mode
     }
 
-    /// The time of the last change that the output gets.
+    /// The modification time for the output.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
 
-    /// Checks that the output `id` is not the source. `name` is what the message calls it.
+    /// Checks that the output `id` is not the source. `name` is its name in messages.
     ///
     /// # Errors
     /// The output is the source.

@@ -1,4 +1,4 @@
-//! Files that appear under their name only when they are whole.
+//! Files that appear under their name only when they are complete.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, FileTimes, Metadata};
@@ -21,9 +21,9 @@ const PRIVATE: u32 = 0o600;
 
 /// A file that does not have its name yet. Dropping it before [`Staged::commit`] removes it.
 ///
-/// Where the system can, the file has no name until then, so that it is gone however the process ends. Elsewhere it has
-/// a temporary name in the same directory, and the next run that writes the same output removes it. It is locked until
-/// it is closed.
+/// If the system allows it, the file has no name until then, so it disappears when the process ends in any way.
+/// Otherwise it has a temporary name in the same directory, and the next run that writes the same output removes it.
+/// It is locked until it is closed.
 pub struct Staged {
     path: PathBuf,
     file: File,
@@ -37,7 +37,8 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// An empty file for reading and writing, with the rights of the `old` one or else `mode` less the umask.
+    /// Creates an empty file for reading and writing, with the permissions of `old`, or otherwise with `mode` less
+    /// the umask.
     ///
     /// # Errors
     /// The directory does not allow it.
@@ -52,7 +53,8 @@ impl Staged {
         }
     }
 
-    /// The same with a [temporary](Staged::temporary) name of the same extension, for other programs that write it.
+    /// As [`Staged::create`], with a [temporary](Staged::temporary) name of the same extension, for other programs
+    /// that write the file.
     ///
     /// # Errors
     /// As [`Staged::create`].
@@ -74,15 +76,15 @@ impl Staged {
         }
     }
 
-    /// Makes [`Staged::commit`] wait until the file and its name are on the disk: for a file whose source people delete
-    /// afterwards.
+    /// Makes [`Staged::commit`] wait until the file and its name are on the disk. For a file whose source may be
+    /// deleted afterwards.
     #[must_use]
     pub fn durable(mut self) -> Staged {
         self.durable = true;
         self
     }
 
-    /// Gives the file this time of its last change in [`Staged::commit`], where the file system has such times.
+    /// Sets the modification time in [`Staged::commit`], if the file system supports it.
     #[must_use]
     pub fn modified(mut self, time: Option<SystemTime>) -> Staged {
         self.modified = time;
@@ -94,7 +96,7 @@ impl Staged {
         self.part.as_ref().map(PartFile::path)
     }
 
-    /// A path by which other programs can open the file as long as this process has it.
+    /// A path under which other programs can open the file while this process has it open.
     pub fn path_for_others(&self) -> PathBuf {
         match self.temporary() {
             Some(path) => path.to_owned(),
@@ -102,18 +104,18 @@ impl Staged {
         }
     }
 
-    /// Gives the file its name, over the old file of that name. A second call does nothing.
+    /// Gives the file its name, and replaces an older file of that name. A second call does nothing.
     ///
     /// # Errors
-    /// The system cannot rename the file, or not write it to the disk.
+    /// The system cannot rename the file, or cannot write it to the disk.
     pub fn commit(&mut self) -> io::Result<()> {
         self.place(true)
     }
 
-    /// The same if there is no file of that name.
+    /// As [`Staged::commit`], but only if no file of that name exists.
     ///
     /// # Errors
-    /// There is one ([`ErrorKind::AlreadyExists`]), or as [`Staged::commit`].
+    /// The name exists ([`ErrorKind::AlreadyExists`]), or as for [`Staged::commit`].
     pub fn commit_new(&mut self) -> io::Result<()> {
         self.place(false)
     }

@@ -1,4 +1,4 @@
-//! Several files that appear under their names together, when all are whole.
+//! Several files that appear under their names together, when all are complete.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File};
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, one_line};
 use crate::part_file::PartFile;
 
-/// A folder for files that do not have their names yet, which another program writes there. Dropping it before
-/// [`StagedFolder::commit`] removes it with all that is in it.
+/// A folder for files that do not have their names yet, written by another program. Dropping it before
+/// [`StagedFolder::commit`] removes it with its contents.
 ///
-/// It lies in the folder where the files will be, and nobody else can read it. It is locked, so that the next run that
-/// writes the same output removes what a killed one has left.
+/// It is inside the destination folder, and no other user can read it. It is locked, so that the next run that writes
+/// the same output removes the remains of a killed run.
 pub struct StagedFolder {
     part: PartFile,
     /// Locked.
@@ -24,10 +24,10 @@ pub struct StagedFolder {
 }
 
 impl StagedFolder {
-    /// A folder beside `path`, which names the output. Its files will have no more rights than `mode`.
+    /// Creates a folder beside `path`, the name of the output. Its files will have at most the permissions `mode`.
     ///
     /// # Errors
-    /// The folder of `path` is missing or does not allow it.
+    /// The folder of `path` is missing or not writable.
     pub fn create(path: &Path, mode: u32) -> Result<StagedFolder, Error> {
         let target = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -46,17 +46,17 @@ impl StagedFolder {
         })
     }
 
-    /// Where the files are written.
+    /// The folder to write the files into.
     pub fn path(&self) -> &Path {
         self.part.path()
     }
 
-    /// Gives all files in it their names, in their order, over older files of these names, whose rights they get. Returns how
-    /// many.
+    /// Gives all files their names, in order, and replaces older files of these names, whose permissions are kept.
+    /// Returns the number of files.
     ///
     /// # Errors
-    /// A name is that of a folder, and no file has got its name; or the system cannot rename a file, of which the message
-    /// has the name.
+    /// A name is that of a folder, and no file has been renamed; or the system cannot rename a file, which the
+    /// message names.
     pub fn commit(&mut self) -> Result<u64, Error> {
         let failed = |path: &Path, reason| {
             let name = one_line(&path.to_string_lossy());

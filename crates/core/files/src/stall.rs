@@ -1,6 +1,6 @@
-//! Writes to other processes that may block for ever, because the reader does not read.
+//! Writes to other processes that may block for ever because the reader does not read.
 //!
-//! A thread in such a write cannot be woken. So these calls are counted, and the code that ends the process can see
+//! A thread in such a write cannot be woken. So these calls are counted, and the code that ends the process can check
 //! whether one of them makes no progress.
 #![forbid(unsafe_code)]
 
@@ -23,7 +23,7 @@ pub fn blocking_call<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// Notices blocking calls that make no progress.
+/// Detects blocking calls that make no progress.
 #[derive(Debug, Default)]
 pub struct StallDetector {
     /// The calls that had ended at the last check.
@@ -33,8 +33,8 @@ pub struct StallDetector {
 }
 
 impl StallDetector {
-    /// Checks once. Returns how many checks in a row found a call in progress and none that ended since the check
-    /// before.
+    /// Checks once. Returns how many consecutive checks found a call in progress and none that ended since the
+    /// previous check.
     pub fn check(&mut self) -> u32 {
         let ended = ENDED.load(Ordering::SeqCst);
         let under_way = BEGUN.load(Ordering::SeqCst) != ended;

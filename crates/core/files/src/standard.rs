@@ -1,9 +1,9 @@
-//! The standard streams, also where the parent of the process closed them or opened them the other way round.
+//! The standard streams, even if the parent process closed them or opened them in the wrong direction.
 //!
-//! Before `main`, Rust's standard library opens `/dev/null` for a standard stream that is closed. It also ignores the
-//! error of a write to a stream that is open for reading only. Either way all that is printed would be lost without a
-//! message. After `main` has begun, a closed stream looks like one that the parent gave as `/dev/null`. So the streams
-//! are examined earlier, when the C library calls the constructors of the program.
+//! Before `main`, Rust's standard library opens `/dev/null` for each closed standard stream. It also ignores errors
+//! of writes to a stream that is open only for reading. In both cases, all output would be lost without a message.
+//! After `main` has started, a closed stream looks like one that the parent opened as `/dev/null`. So the streams are
+//! examined earlier, when the C library calls the constructors of the program.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;

@@ -1,10 +1,10 @@
-//! Locks whose poison is ignored.
+//! Locks that ignore poisoning.
 #![forbid(unsafe_code)]
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError};
 
-/// The guard that a lock or a condition variable returns, poisoned or not. The value behind it must be valid after
-/// every statement, so that a panic in another thread leaves it usable.
+/// Returns the guard of a lock or a condition variable, poisoned or not. The value must be valid after every
+/// statement, so that a panic in another thread leaves it usable.
 pub fn unpoisoned<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! System calls for files and pipes that `std` does not have.
+//! System calls for files and pipes that `std` lacks.
 //!
-//! Errors of hints (pipe size, read-ahead) are ignored: the stream is only slower.
+//! Errors of hints (pipe size, read-ahead) are ignored, because they only make the stream slower.
 #![forbid(unsafe_code)]
 
 use std::fs::{File, Metadata};
@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-/// The device and inode of a file: equal for two names of one file.
+/// The device and inode of a file: equal for two names of the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     device: u64,
@@ -28,14 +28,14 @@ impl FileId {
     }
 }
 
-/// Makes a pipe 1 MiB large, so that a unit takes few system calls. No effect on other files.
+/// Enlarges a pipe to 1 MiB, so that a unit takes few system calls. No effect on other files.
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 pub fn widen_pipe(pipe: impl AsFd) {
     #[cfg(target_os = "linux")]
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
 }
 
-/// The first bytes of a pipe, which stay in it; `None` for other files, and where the system cannot look into pipes.
+/// The first bytes of a pipe, which stay in it. `None` for other files, and if the system does not support it.
 #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
 pub fn peek_pipe(pipe: &File, most: usize) -> Option<Vec<u8>> {
     #[cfg(target_os = "linux")]

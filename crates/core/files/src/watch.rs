@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 
 /// A regular file that is being read, and its state when it was opened.
 ///
-/// The state is the size and the time of the last change. A change that keeps the size, within the resolution of that
-/// time (a few milliseconds), is not noticed.
+/// The state is the size and the modification time. A change that keeps the size, within the resolution of that time
+/// (a few milliseconds), goes undetected.
 #[derive(Debug)]
 pub struct Watch {
     file: File,
@@ -37,14 +37,14 @@ impl State {
 /// How a file changed while it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It is shorter.
+    /// The file is shorter.
     Shrank {
-        /// Bytes it had.
+        /// Its old size in bytes.
         from: u64,
-        /// Bytes it has.
+        /// Its new size in bytes.
         to: u64,
     },
-    /// It is longer, or was written to.
+    /// The file is longer, or was written to.
     Written,
 }
 
@@ -63,11 +63,11 @@ impl fmt::Display for Change {
 }
 
 impl Watch {
-    /// Watches an open file, called `name` in messages, that had `metadata` when it was opened. `None` for anything but
-    /// a regular file.
+    /// Watches an open file, called `name` in messages, which had `metadata` when it was opened. `None` for anything
+    /// but a regular file.
     ///
     /// # Errors
-    /// The process has no more descriptors.
+    /// The process has no free file descriptors.
     pub fn new(file: &File, name: &str, metadata: &Metadata) -> io::Result<Option<Watch>> {
         if !metadata.is_file() {
             return Ok(None);
@@ -80,7 +80,7 @@ impl Watch {
         }))
     }
 
-    /// How the file changed, if it did.
+    /// The change of the file, if any.
     pub fn change(&self) -> Option<Change> {
         let now = State::of(&self.file.metadata().ok()?);
         let (from, to) = (self.before.bytes, now.bytes);
