@@ -1,73 +1,73 @@
-//! The blocks of an image: where their bytes come from and what they are compared with.
+//! The blocks of an image: the positions of their bytes, and their checksums.
 
 use std::ops::Range;
 
 use crate::codec::Codec;
 
-/// A part of an image that is decoded by itself.
+/// A part of an image that can be decoded independently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// Its first byte in the image.
     pub start: u64,
-    /// Its bytes: at most [`MAX_BLOCK`](crate::MAX_BLOCK), unless it need not be decoded.
+    /// Its length: at most [`MAX_BLOCK`](crate::MAX_BLOCK), unless it need not be decoded.
     pub len: u64,
-    /// Where its bytes come from.
+    /// The source of its bytes.
     pub place: Place,
-    /// What they are compared with.
+    /// The check of its bytes.
     pub check: Check,
 }
 
-/// Where the bytes of a block come from.
+/// The source of a block's bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// All are zero.
     Zero {
-        /// Offset and length of a frame in the file that decodes to these zeros, for other programs.
+        /// Offset and length of a frame in the file that decodes to these zeros. It is stored for other programs.
         packed: Option<(u64, u32)>,
     },
-    /// They are those at the same place of the image under this one. What lies beyond its end is zero.
+    /// The same bytes of the backing image. Bytes beyond its end are zero.
     Backing,
-    /// They are stored in the file as they are.
+    /// The bytes are stored uncompressed in the file.
     Stored {
-        /// The first of them in the file.
+        /// Their offset in the file.
         offset: u64,
     },
-    /// They are decoded.
+    /// The bytes are compressed.
     Packed {
-        /// The first packed byte in the file.
+        /// The offset of the packed bytes in the file.
         offset: u64,
-        /// Packed bytes.
+        /// The number of packed bytes.
         packed: u32,
-        /// What decodes them.
+        /// The codec that decodes them.
         codec: &'static Codec,
-        /// Bytes that are decoded. Those behind the length of the block lie beyond the end of the image.
+        /// The number of decoded bytes. Bytes beyond the length of the block lie beyond the end of the image.
         plain: u32,
-        /// What the packed bytes are compared with, where the image has it outside of them.
+        /// The checksum of the packed bytes, if the image stores it outside of them.
         sum: Option<PackedSum>,
     },
 }
 
-/// What the packed bytes of a block are compared with.
+/// The checksum of a block's packed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackedSum {
-    /// The low 32 bits of their XXH3.
+    /// The low 32 bits of XXH3.
     Xxh3(u32),
-    /// How many of them are padding of an xz block.
+    /// The number of padding bytes of an xz block.
     Padding(u8),
 }
 
-/// What the bytes of a block are compared with.
+/// The check of a block's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// Zeros.
+    /// They must be zeros.
     Zero,
-    /// A checksum of this kind within the packed bytes, which the decoder compares.
+    /// A checksum of this kind within the packed bytes, which the decoder verifies.
     Inside(&'static str),
-    /// The low 32 bits of their XXH64.
+    /// The low 32 bits of XXH64.
     Xxh64(u32),
-    /// Their BLAKE3, by its number in the list of the image.
+    /// BLAKE3, by its index in the image's list of hashes.
     Leaf(u32),
 }
 
@@ -76,7 +76,7 @@ pub enum Check {
 pub struct Extent {
     /// The bytes.
     pub bytes: Range<u64>,
-    /// They are zero and take no space in the file.
+    /// Whether they are zero and take no space in the file.
     pub zero: bool,
 }
 

@@ -1,10 +1,10 @@
-//! What a thread needs to decode blocks.
+//! The state that a thread needs to decode blocks.
 
 use crate::codec::{Codec, CodecError, Decode, TABLE};
 use crate::error::Fault;
 
-/// What a thread needs to decode blocks: the contexts of codecs and buffers. They are kept, so that nothing is
-/// allocated for a block.
+/// The state that a thread needs to decode blocks: the contexts of codecs, and buffers. They are kept, so no memory
+/// is allocated per block.
 pub struct Decoder {
     codecs: [Option<Box<dyn Decode>>; TABLE.len()],
     pub(crate) packed: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder that has allocated nothing yet.
+    /// Creates a decoder. Nothing is allocated yet.
     pub fn new() -> Decoder {
         Decoder {
             codecs: [const { None }; TABLE.len()],
@@ -35,8 +35,8 @@ impl Decoder {
         codec_fault(codec, decode.decode(packed, plain))
     }
 
-    /// Decodes `packed` with `codec` until `plain` is full. If the codec cannot decode prefixes, `plain` must take the
-    /// whole block.
+    /// Decodes `packed` with `codec` until `plain` is full. If the codec cannot decode prefixes, `plain` must hold
+    /// the whole block.
     ///
     /// # Errors
     /// `packed` decodes to fewer bytes.

@@ -6,31 +6,31 @@ use evener_files::Change;
 
 use crate::codec::CodecError;
 
-/// An image cannot be used. Every message is one line that says what, where and what to do.
+/// An image cannot be used. Every message is one line that says what failed, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file under the image cannot be opened, read or written.
     #[error(transparent)]
     File(#[from] evener_files::Error),
-    /// It uses a feature of its format that is not supported.
+    /// The image uses an unsupported feature of its format.
     #[error("{name}: this {format} image {what}")]
     Unsupported {
         /// The image.
         name: String,
         /// Its format.
         format: &'static str,
-        /// What is not supported, and what to do instead.
+        /// The feature, and what to do instead.
         what: String,
     },
-    /// Its header or index is invalid.
+    /// The header or the index is invalid.
     #[error("{name}: damaged {format} image: {what}; get the file again")]
     Damaged {
         /// The image.
         name: String,
         /// Its format.
         format: &'static str,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
     /// The file ends too early.
@@ -42,15 +42,15 @@ pub enum Error {
         name: String,
         /// Its format.
         format: &'static str,
-        /// What is missing.
+        /// The missing part.
         what: String,
     },
-    /// The file changed after it was opened, so what was read may mix two states of it.
+    /// The file changed after it was opened, so the bytes read may mix two states of it.
     #[error("{name}: {change}; try again when nothing writes to it")]
     Changed {
         /// The image.
         name: String,
-        /// How it changed.
+        /// The change.
         change: Change,
     },
     /// A pipe delivers an image that is not raw. Such images are read at any offset, which a pipe cannot do.
@@ -61,11 +61,11 @@ pub enum Error {
     Piped {
         /// The pipe.
         name: String,
-        /// What it looks like.
+        /// The format that it looks like.
         format: String,
-        /// How it comes.
+        /// Its form.
         how: &'static str,
-        /// What to do instead.
+        /// The remedy.
         to_do: &'static str,
     },
     /// It is of a format that is not read, or compressed in a way in which no part of it can be read by itself.
@@ -75,69 +75,69 @@ pub enum Error {
     Foreign {
         /// The file.
         name: String,
-        /// What it looks like.
+        /// The format that it looks like.
         format: &'static str,
-        /// Why it is not read, and what to do instead.
+        /// Why it cannot be read, and what to do instead.
         what: &'static str,
     },
-    /// It is a tar that stands for no disk image.
+    /// A tar without a usable disk image.
     #[error("{name}: is a tar, which {what}, or say --format raw if these bytes are meant")]
     Archive {
         /// The file.
         name: String,
-        /// What is in it, and what to do.
+        /// Its contents, and what to do.
         what: String,
     },
-    /// A server does not give the image.
+    /// A server does not deliver the image.
     #[error("{name}: {what}")]
     Remote {
         /// Its URL.
         name: String,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
-    /// A block cannot be decoded, or its checksum differs.
+    /// A block cannot be decoded, or its checksum is wrong.
     #[error("{name}: the block at byte {at} {fault}; get the file again")]
     Block {
         /// The image.
         name: String,
-        /// Where the block begins in the image.
+        /// The offset of the block in the image.
         at: u64,
-        /// What is wrong.
+        /// The problem.
         fault: Fault,
     },
-    /// The bytes lie beyond the end of the image.
+    /// The bytes are beyond the end of the image.
     #[error("{name}: bytes {from} to {to} were asked for and the image has {size}")]
     Beyond {
         /// The image.
         name: String,
-        /// The first byte asked for.
+        /// The first requested byte.
         from: u64,
-        /// The byte after the last.
+        /// The byte after the last requested one.
         to: u64,
-        /// Bytes of the image.
+        /// The size of the image.
         size: u64,
     },
 }
 
-/// What is wrong with a block.
+/// A problem of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It cannot be decoded.
     Codec {
         /// Name of the codec.
         codec: &'static str,
-        /// What the codec found.
+        /// The codec's error.
         error: CodecError,
     },
-    /// Its bytes lie beyond the end of the file.
+    /// Its bytes are beyond the end of the file.
     Cut,
     /// Its checksum or hash differs from the stored one.
     Sum {
         /// The kind of checksum.
         kind: &'static str,
     },
-    /// It is longer or shorter than the index of the file says.
+    /// Its length differs from that in the index of the file.
     Length,
     /// It is marked as zero, but is not.
     NotZero,
@@ -159,7 +159,7 @@ impl fmt::Display for Fault {
 }
 
 impl Error {
-    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
+    /// Whether the only problem is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Error::File(error) if error.is_closed_pipe())
     }

@@ -14,7 +14,7 @@ use crate::remote::Remote;
 /// The most images above one that it is the backing file of.
 const MAX_ABOVE: u32 = 64;
 
-/// A file, a block device or something on a server. Any thread can read it at any offset.
+/// A file, a block device or an image on a server. Any thread can read it at any offset.
 #[derive(Debug)]
 pub struct ImageFile {
     bytes: Bytes,
@@ -53,10 +53,10 @@ impl ImageFile {
         Ok(ImageFile::of(InputFile::open(path)?)?.of_path(path))
     }
 
-    /// The file of an input.
+    /// Uses an input as the file of an image.
     ///
     /// # Errors
-    /// It is a pipe or a terminal.
+    /// The input is a pipe or a terminal.
     pub fn of(input: InputFile) -> Result<ImageFile, Error> {
         let (source, watch) = (input.source_file(), input.watch());
         let InputFile { mut file, name, .. } = input;
@@ -132,7 +132,7 @@ impl ImageFile {
         ImageFile { folder, ..self }
     }
 
-    /// Notes that files that it names are not opened: one that is not trusted may name any.
+    /// Forbids opening the files that this file names. For untrusted images, which may name any file.
     #[must_use]
     pub fn alone(self) -> ImageFile {
         ImageFile {
@@ -141,7 +141,7 @@ impl ImageFile {
         }
     }
 
-    /// Notes which file is under it, whatever it names.
+    /// Sets the backing file, whatever this file names.
     #[must_use]
     pub fn over(self, path: &Path) -> ImageFile {
         let chosen = Some(path.to_owned());
@@ -192,7 +192,7 @@ impl ImageFile {
         Ok(ImageFile::open(&path).map(|file| ImageFile { above, ..file }))
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -202,12 +202,12 @@ impl ImageFile {
         matches!(self.bytes, Bytes::Remote(_))
     }
 
-    /// Its size when it was opened.
+    /// The size at the time of opening.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// About how many bytes of it are in no hole.
+    /// The approximate number of bytes outside holes.
     pub fn allocated(&self) -> u64 {
         self.allocated.unwrap_or(self.size).min(self.size)
     }
@@ -217,11 +217,11 @@ impl ImageFile {
         self.source
     }
 
-    /// Fills `room` from byte `at` on, and returns how many bytes there were before the end that the file had when it
-    /// was opened.
+    /// Fills `room` from byte `at` on. Returns the number of bytes before the end that the file had when it was
+    /// opened.
     ///
     /// # Errors
-    /// The system or the server cannot read, or the file has become shorter. Missing bytes are never taken for zeros.
+    /// The read fails, or the file has become shorter. Missing bytes are never taken for zeros.
     pub fn read(&self, at: u64, room: &mut [u8]) -> Result<usize, Error> {
         let there = self.size.saturating_sub(at).min(room.len() as u64) as usize;
         let file = match &self.bytes {
@@ -268,11 +268,11 @@ impl ImageFile {
         Error::Changed { name, change }
     }
 
-    /// Checks by its size and the time of its last write that the file did not change after it was opened. Changes of a
-    /// device are not noticed.
+    /// Checks, by size and modification time, that the file did not change after it was opened. Changes of a device
+    /// go undetected.
     ///
     /// # Errors
-    /// It changed.
+    /// The file changed.
     pub fn unchanged(&self) -> Result<(), Error> {
         if let Bytes::Member(member) = &self.bytes {
             return member.tar().unchanged();
@@ -283,10 +283,11 @@ impl ImageFile {
         }
     }
 
-    /// `len` bytes from byte `at` on, or fewer if the file had fewer when it was opened. It allocates no more.
+    /// Returns `len` bytes from byte `at` on, or fewer if the file had fewer when it was opened. Allocates no more
+    /// than that.
     ///
     /// # Errors
-    /// The system cannot read, or the file has become shorter.
+    /// The read fails, or the file has become shorter.
     pub fn bytes(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
         let there = len.min(self.size.saturating_sub(at));
         let mut bytes = vec![0; usize::try_from(there).unwrap_or(usize::MAX)];
@@ -295,9 +296,9 @@ impl ImageFile {
         Ok(bytes)
     }
 
-    /// The first byte from `at` on that is in no hole; `at` itself where the system cannot tell. Where the next hole
-    /// begins is not asked for, since some file systems look at every page before it. Bytes that the file has lost
-    /// since it was opened count as being in no hole.
+    /// The first byte from `at` on that is outside a hole; `at` itself if the system does not report holes. The start
+    /// of the next hole is not queried, because some file systems scan every page before it. Bytes that the file has
+    /// lost since it was opened count as outside holes.
     pub fn data_from(&self, at: u64) -> u64 {
         let file = match &self.bytes {
             Bytes::File(file) => file,

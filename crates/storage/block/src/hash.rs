@@ -1,4 +1,4 @@
-//! Hashes of blocks, the root over them, and checksums of packed bytes.
+//! Hashes of blocks, the root hash over them, and checksums of packed bytes.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use twox_hash::XxHash3_64;
 pub struct Hash(pub [u8; 32]);
 
 impl Hash {
-    /// Bytes of one.
+    /// The length of a hash in bytes.
     pub const LEN: usize = 32;
 
     /// The hash of a block: BLAKE3 of its bytes.
@@ -45,27 +45,27 @@ impl Serialize for Hash {
 /// The context that the root is derived with, so that no other hash is equal to it.
 const CONTEXT: &str = "evener 2026-01 root of a block image, version 1";
 
-/// Computes the root of an image from its blocks. It depends on the bytes and the block size alone, and not on the
-/// container, the codec or how runs of zero blocks are stored. `FORMAT.md` says what is hashed.
+/// Computes the root hash of an image from its blocks. It depends only on the bytes and the block size, not on the
+/// container, the codec or the storage of zeros. `FORMAT.md` specifies it.
 pub struct Root {
     hasher: blake3::Hasher,
     zeros: u64,
 }
 
 impl Root {
-    /// For an image in blocks of `block` bytes.
+    /// Starts with an image in blocks of `block` bytes.
     pub fn new(block: u32) -> Root {
         let mut hasher = blake3::Hasher::new_derive_key(CONTEXT);
         hasher.update(&block.to_le_bytes());
         Root { hasher, zeros: 0 }
     }
 
-    /// The next blocks are zero, `count` of them.
+    /// Adds `count` zero blocks.
     pub fn zeros(&mut self, count: u64) {
         self.zeros += count;
     }
 
-    /// The next block has this hash.
+    /// Adds a block with this hash.
     pub fn block(&mut self, hash: &Hash) {
         self.flush();
         self.hasher.update(&[1]).update(&hash.0);
@@ -78,7 +78,7 @@ impl Root {
         }
     }
 
-    /// The root of an image of `size` bytes.
+    /// The root hash of an image of `size` bytes.
     pub fn finish(mut self, size: u64) -> Hash {
         self.flush();
         self.hasher.update(&[2]).update(&size.to_le_bytes());

@@ -26,15 +26,15 @@ pub struct Image {
 const FRONT: u64 = 4096;
 
 impl Image {
-    /// Opens an image of any format that this crate reads. A file of no other format is a raw image.
+    /// Opens an image in any format that this crate reads. A file in no other format is a raw image.
     ///
     /// # Errors
-    /// The file cannot be read, or is damaged, or uses something that is not read.
+    /// The file cannot be read, is damaged, or uses an unsupported feature.
     pub fn open(path: &Path) -> Result<Image, Error> {
         Image::of(ImageFile::open(path)?, None)
     }
 
-    /// The image in an open file, of format `known` if that is given.
+    /// Opens the image in an open file. `known` is its format; `None` recognises it.
     ///
     /// # Errors
     /// As for [`Image::open`].
@@ -96,12 +96,12 @@ impl Image {
         Err(self.format.unsupported(&self.file, what))
     }
 
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub fn size(&self) -> u64 {
         self.opened.size
     }
 
-    /// Bytes of its largest block that has to be decoded. Most blocks have as many.
+    /// The length of its largest block that must be decoded. Most blocks have this length.
     pub fn block_size(&self) -> u32 {
         self.opened.block
     }
@@ -116,17 +116,17 @@ impl Image {
         &self.file
     }
 
-    /// The image under this one, from which it has what it does not have itself.
+    /// The backing image, which supplies the bytes that this image lacks.
     pub fn backing(&self) -> Option<&Arc<Image>> {
         self.opened.backing.as_ref()
     }
 
-    /// The images under this one, the nearest first.
+    /// The backing images, the nearest first.
     pub fn layers(&self) -> impl Iterator<Item = &Arc<Image>> {
         std::iter::successors(self.backing(), |image| image.backing())
     }
 
-    /// Checks that neither its file nor those under it changed after they were opened.
+    /// Checks that neither its file nor its backing files changed after they were opened.
     ///
     /// # Errors
     /// One of them changed.
@@ -135,19 +135,19 @@ impl Image {
         self.layers().try_for_each(|image| image.file.unchanged())
     }
 
-    /// Its file and those under it as the source of an output.
+    /// Its file and its backing files as the source of an output.
     pub fn source_file(&self) -> SourceFile {
         let own = self.file.source_file();
         self.layers()
             .fold(own, |all, image| all.and(image.file.source_file()))
     }
 
-    /// The hash over the image, as it is stored in the image.
+    /// The root hash stored in the image.
     pub fn root(&self) -> Option<Hash> {
         self.opened.leaves.as_ref().map(|leaves| leaves.root)
     }
 
-    /// The block that holds byte `at`.
+    /// The block that contains byte `at`.
     ///
     /// # Errors
     /// There is no such byte, or the file cannot be read.
@@ -156,13 +156,13 @@ impl Image {
         self.opened.layout.block(at)
     }
 
-    /// Block `number` of those that have no bytes, in the order of the image. They are only checked; see
+    /// Block `number` among those without bytes, in the order of the image. They are only verified; see
     /// [`Image::check_empty`].
     pub fn empty(&self, number: usize) -> Option<Block> {
         self.opened.layout.empty(number)
     }
 
-    /// What is wrong in the file although all of the image can be read: a few lines, without the name of the file.
+    /// Problems of the file that do not affect the bytes of the image: a few lines, without the name of the file.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -193,8 +193,8 @@ impl Image {
         }
     }
 
-    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes
-    /// that take space may be zero. Blocks that are damaged or missing count as taking space, so that readers do not
+    /// The run of bytes from `at` on that all take space in the file, or all take none, up to byte `end` at most.
+    /// Bytes that take space may be zero. Damaged or missing blocks count as taking space, so that readers do not
     /// skip them.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::overlay::Overlay;
 
-/// An image and perhaps an overlay, read as one: bytes come from the overlay where it has them.
+/// An image with an optional overlay, read as one: bytes come from the overlay if it has them.
 #[derive(Clone, Debug)]
 pub struct Merged {
     image: Arc<Image>,
@@ -19,7 +19,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// An image with its overlay.
+    /// Combines an image with its overlay.
     pub fn new(image: Arc<Image>, overlay: Option<Overlay>) -> Merged {
         let overlay = overlay.map(Arc::new);
         Merged { image, overlay }
@@ -52,7 +52,7 @@ impl Merged {
         }
     }
 
-    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most.
+    /// The run of bytes from `at` on that all take space in the file, or all take none, up to byte `end` at most.
     ///
     /// # Errors
     /// There is no byte `at`.
@@ -63,7 +63,7 @@ impl Merged {
     /// Reads bytes from byte `at` on into all of `room`.
     ///
     /// # Errors
-    /// The overlay cannot be read, or the image cannot where the overlay has no bytes.
+    /// The overlay cannot be read, or bytes that it lacks cannot be read from the image.
     pub fn read_at(&self, decoder: &mut Decoder, at: u64, room: &mut [u8]) -> Result<(), Error> {
         let end = at + room.len() as u64;
         if self.run(at, end) == (false, end) {
@@ -88,7 +88,7 @@ impl Merged {
         self.patch(at, room)
     }
 
-    /// Copies the bytes of the overlay over `room`, which holds the bytes of the image from byte `at` on.
+    /// Copies the bytes of the overlay over `room`, which contains the bytes of the image from byte `at` on.
     ///
     /// # Errors
     /// The overlay cannot be read.

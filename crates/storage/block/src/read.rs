@@ -13,11 +13,11 @@ use crate::image::Image;
 use crate::zero::is_zero;
 
 impl Image {
-    /// Decodes a block of this image into `plain`, which has its length. The checksums within the packed bytes and over
-    /// them are compared.
+    /// Decodes a block of this image into `plain`, which must have its length. The checksums within and over the
+    /// packed bytes are verified.
     ///
     /// # Errors
-    /// The file cannot be read, or the block cannot be decoded. Other checksums are compared by [`Image::check`].
+    /// The file cannot be read, or the block cannot be decoded. [`Image::check`] verifies other checksums.
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -64,8 +64,8 @@ impl Image {
         }
     }
 
-    /// Reads the packed bytes of a block into `packed`, to be decoded elsewhere. A zero block may have none, and one of
-    /// the image under this one has none.
+    /// Reads the packed bytes of a block into `packed`, to be decoded elsewhere. A zero block may have none, and a
+    /// block of the backing image has none.
     ///
     /// # Errors
     /// The file cannot be read, or ends within them.
@@ -99,7 +99,7 @@ impl Image {
         done
     }
 
-    /// Compares the bytes of a block with what is stored to check them.
+    /// Verifies the bytes of a block against the stored checksum or hash.
     ///
     /// # Errors
     /// They differ, or the file cannot be read.
@@ -148,7 +148,7 @@ impl Image {
         }
     }
 
-    /// Checks that a [block that has no bytes](Image::empty) decodes to none.
+    /// Checks that a [block without bytes](Image::empty) decodes to nothing.
     ///
     /// # Errors
     /// It does not, or the file cannot be read.
@@ -177,10 +177,10 @@ impl Image {
         self.read_block(decoder, block, &mut [])
     }
 
-    /// As [`Image::read_block`], and checks the bytes by the cheapest checksum there is.
+    /// As [`Image::read_block`], and verifies the bytes with the cheapest checksum available.
     ///
     /// # Errors
-    /// As there, or the checksum differs.
+    /// Those of [`Image::read_block`], or the checksum is wrong.
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -207,10 +207,10 @@ impl Image {
     }
 
     /// Decodes packed bytes that were [fetched](Image::fetch), as [`Image::read_whole`] does. A block that is not
-    /// packed is left alone. The result has to be [checked](Image::check) where the packed bytes have no checksum.
+    /// packed is left unchanged. If the packed bytes have no checksum, the result must be [checked](Image::check).
     ///
     /// # Errors
-    /// The checksum differs, or they cannot be decoded.
+    /// The checksum is wrong, or the bytes cannot be decoded.
     ///
     /// # Panics
     /// If `plain` has another length.
@@ -230,8 +230,8 @@ impl Image {
         done.map_err(|fault| self.block_error(block.start, fault))
     }
 
-    /// Whether [`Image::read_prefix`] reads the first bytes of a block without decoding the rest, and checks them as
-    /// well as [`Image::read_whole`] does.
+    /// Whether [`Image::read_prefix`] reads the first bytes of a block without decoding the rest, and verifies them
+    /// as well as [`Image::read_whole`] does.
     pub fn has_prefix(&self, block: &Block) -> bool {
         let Place::Packed {
             codec, plain, sum, ..
@@ -272,11 +272,11 @@ impl Image {
         }
     }
 
-    /// Reads bytes of the image from byte `at` on into `room`. A block of which only a part is wanted is decoded whole,
-    /// each time; servers have a cache for that.
+    /// Reads bytes of the image from byte `at` on into `room`. A partly requested block is decoded as a whole each
+    /// time; servers have a cache for that.
     ///
     /// # Errors
-    /// The bytes are not all in the image, cannot be read, or a checksum differs.
+    /// The bytes are not all in the image, cannot be read, or have a wrong checksum.
     pub fn read_at(
         &self,
         decoder: &mut Decoder,

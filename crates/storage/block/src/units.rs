@@ -1,4 +1,4 @@
-//! What packing and decoding share: how many blocks a unit has, how it is run, and the first error.
+//! Common parts of packing and decoding: the number of blocks in a unit, its structures, and the first error.
 
 use evener_runtime::structure::{FARM, SEQUENTIAL};
 use evener_runtime::{Shape, Structure, Work};
@@ -8,7 +8,7 @@ pub(crate) fn unit_blocks(block: u32) -> usize {
     ((1 << 20) / block.max(1) as usize).clamp(4, 256)
 }
 
-/// The structures that images are packed and unpacked in.
+/// The structures for packing and unpacking images.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// About how many operations decoding a byte takes.

@@ -1,4 +1,4 @@
-//! What was found in the blocks of an image.
+//! Findings in the blocks of an image.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// A block that cannot be decoded, or differs from what was packed.
+/// A block that cannot be decoded, or differs from the packed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BadBlock {
-    /// Where it begins in the image.
+    /// Its offset in the image.
     pub at: u64,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub what: String,
-    /// The kind of that.
+    /// The kind of problem.
     pub kind: Kind,
 }
 
@@ -65,7 +65,7 @@ impl BadBlock {
 /// The most bad blocks that are kept. Further ones are only counted.
 const MAX_KEPT: usize = 10_000;
 
-/// What all workers find.
+/// The findings of all workers.
 #[derive(Clone, Default)]
 pub struct Findings(Arc<Mutex<Found>>);
 
@@ -97,13 +97,13 @@ impl Findings {
         }
     }
 
-    /// Bad blocks in order, at most ten thousand, and how many there are in all.
+    /// Bad blocks in order, at most ten thousand, and their total number.
     pub fn bad_blocks(&self) -> (Vec<BadBlock>, u64) {
         let found = self.lock();
         (found.bad.values().cloned().collect(), found.bad_count)
     }
 
-    /// Good blocks by what they were compared with.
+    /// The number of good blocks by kind of check.
     pub fn checked(&self) -> BTreeMap<&'static str, u64> {
         self.lock().checked.clone()
     }

@@ -1,4 +1,4 @@
-//! Checking and unpacking: every block of an image decoded, on all workers.
+//! Verifying and unpacking: every block of an image is decoded, on all workers.
 //!
 //! | file | what it is for |
 //! | --- | --- |

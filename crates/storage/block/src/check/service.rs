@@ -11,16 +11,16 @@ use crate::error::Error;
 use crate::merged::Merged;
 use crate::units::{DECODING, shapes, unit_blocks};
 
-/// What blocks are decoded for.
+/// The purpose of decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be checked. A bad block is recorded, and the others are checked.
+    /// Verification. A bad block is recorded, and the others are still checked.
     Verify,
-    /// To be written. A bad block ends the run.
+    /// Unpacking. A bad block ends the run.
     Unpack,
 }
 
-/// Decodes and checks an image. An item is a block.
+/// Decodes and verifies an image. An item is a block.
 pub struct Decode {
     merged: Merged,
     purpose: Purpose,
@@ -35,7 +35,7 @@ pub struct Scratch {
 }
 
 impl Decode {
-    /// Decodes an image and its overlay.
+    /// Creates a service for an image and its overlay.
     pub fn new(merged: Merged, purpose: Purpose) -> Decode {
         Decode {
             merged,
@@ -45,7 +45,7 @@ impl Decode {
         }
     }
 
-    /// Where the findings will be.
+    /// The place for the findings.
     pub fn findings(&self) -> Findings {
         self.findings.clone()
     }

@@ -13,8 +13,8 @@ use crate::error::Error;
 use crate::image::Image;
 use crate::zero::is_zero;
 
-/// Writes bytes that are not zero, and leaves holes where a file can have them. A file gets its name only if all of the
-/// image was written and the image did not change meanwhile.
+/// Writes bytes that are not zero, and leaves holes if the output supports them. A file gets its name only if the
+/// whole image was written and did not change meanwhile.
 pub struct UnpackSink {
     image: Arc<Image>,
     output: OutputFile,
@@ -29,7 +29,7 @@ pub struct UnpackSink {
 const PAGE: usize = 4096;
 
 impl UnpackSink {
-    /// A sink to which nothing is written yet.
+    /// Creates a sink for an empty output.
     pub fn new(image: Arc<Image>, output: OutputFile) -> UnpackSink {
         UnpackSink {
             image,
@@ -41,7 +41,7 @@ impl UnpackSink {
         }
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         self.output.name()
     }

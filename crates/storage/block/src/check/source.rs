@@ -22,7 +22,7 @@ pub struct BlockSource {
 }
 
 impl BlockSource {
-    /// All blocks. The first that cannot be found ends the run.
+    /// Creates a source of all blocks. The first block that cannot be found ends the run.
     pub fn new(merged: Merged) -> BlockSource {
         BlockSource {
             blocks: unit_blocks(merged.image().block_size()),
@@ -34,7 +34,7 @@ impl BlockSource {
         }
     }
 
-    /// The same, but such blocks are recorded.
+    /// Records blocks that cannot be found, instead of ending the run.
     pub fn with_findings(self, findings: Findings) -> BlockSource {
         BlockSource {
             findings: Some(findings),
@@ -42,7 +42,7 @@ impl BlockSource {
         }
     }
 
-    /// About how many units there will be.
+    /// The approximate number of units.
     pub fn count(&self) -> u64 {
         let image = self.merged.image();
         let unit = u64::from(image.block_size()) * self.blocks as u64;

@@ -7,23 +7,23 @@ use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::block::Block;
 
-/// A unit as it is read: its blocks.
+/// A unit of input: its blocks.
 #[derive(Default)]
 pub struct UnitIn {
     pub(super) blocks: Vec<Block>,
     pub(super) last: bool,
 }
 
-/// A part of an image, as it is written.
+/// A part of an image, for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Bytes of it.
+    /// Its length in bytes.
     pub len: u64,
-    /// All are zero, and the unit does not contain them.
+    /// Whether all bytes are zero. The unit does not contain them then.
     pub zero: bool,
 }
 
-/// A unit as it is written.
+/// A unit of output.
 pub struct UnitOut {
     pub(super) rows: Rows<u8>,
     pieces: Mutex<(Vec<Piece>, bool)>,
@@ -61,7 +61,7 @@ impl UnitOut {
         self.rows.read()
     }
 
-    /// Bytes of a row.
+    /// The number of bytes in a row.
     pub fn width(&self) -> usize {
         self.rows.width()
     }

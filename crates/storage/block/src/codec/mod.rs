@@ -1,6 +1,6 @@
-//! Codecs, which compress blocks and decompress them.
+//! Codecs, which compress and decompress blocks.
 //!
-//! A codec is a file beside this one and a line in [`TABLE`]. What a codec is stands in `types.rs`.
+//! A codec is a file beside this one and a line in [`TABLE`]. `types.rs` defines the interface.
 
 mod deflate;
 mod lz4;
@@ -12,7 +12,7 @@ mod types;
 pub(crate) mod xz;
 mod zstd;
 
-/// All codecs, each at the index that is its [`Codec::id`].
+/// All codecs. The index of each is its [`Codec::id`].
 pub static TABLE: [&Codec; 14] = [
     &none::NONE,
     &zstd::ZSTD,
@@ -39,17 +39,17 @@ pub use xz::{BLOCK as XZ_BLOCK, BLOCK_CRC32, BLOCK_CRC64, BLOCK_SHA256, XZ};
 pub use zstd::{BARE as ZSTD_BARE, FIRST as ZSTD_FIRST, ZSTD};
 
 impl Codec {
-    /// The codec of that number.
+    /// The codec with this number.
     pub fn of_id(id: u8) -> Option<&'static Codec> {
         TABLE.get(usize::from(id)).copied()
     }
 
-    /// The codec of that name, if blocks can be encoded with it.
+    /// The codec with this name, if it can encode.
     pub fn of_name(name: &str) -> Option<&'static Codec> {
         Codec::encoders().find(|codec| codec.name == name)
     }
 
-    /// The codecs that encode.
+    /// The codecs that can encode.
     pub fn encoders() -> impl Iterator<Item = &'static Codec> {
         TABLE.into_iter().filter(|codec| codec.encoder.is_some())
     }

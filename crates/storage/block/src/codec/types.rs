@@ -1,29 +1,29 @@
-//! What a codec is.
+//! The interface of codecs.
 
 use std::fmt;
 
-/// A way to compress blocks.
+/// A compression format for blocks.
 #[derive(Debug)]
 pub struct Codec {
-    /// Its index in [`TABLE`](super::TABLE) and its number in `evb` images. It must never change.
+    /// Its index in [`TABLE`](super::TABLE), and its number in `evb` images. It must never change.
     pub id: u8,
     /// Its name on the command line and in messages.
     pub name: &'static str,
-    /// A line about it.
+    /// A one-line description.
     pub about: &'static str,
     /// Its levels, if it has any.
     pub levels: Option<Levels>,
-    /// The kind of checksum within packed bytes, which decoding compares.
+    /// The kind of checksum within packed bytes that decoding verifies.
     pub checked: Option<&'static str>,
-    /// A codec that decodes the same packed bytes without comparing that checksum.
+    /// A codec that decodes the same packed bytes without verifying that checksum.
     pub bare: Option<&'static Codec>,
-    /// Whether [`Decode::decode_prefix`] takes less time than decoding the whole block.
+    /// Whether [`Decode::decode_prefix`] is faster than decoding the whole block.
     pub prefix: bool,
-    /// About how many operations encoding a byte takes; see `evener_runtime::Work`.
+    /// The approximate number of operations per encoded byte; see `evener_runtime::Work`.
     pub weight: f64,
-    /// Makes an encoder for a level; `None` where blocks are only read.
+    /// Creates an encoder for a level; `None` if the codec only decodes.
     pub encoder: Option<fn(level: i32) -> Box<dyn Encode>>,
-    /// Makes a decoder.
+    /// Creates a decoder.
     pub decoder: fn() -> Box<dyn Decode>,
 }
 
@@ -34,27 +34,27 @@ pub struct Levels {
     pub min: i32,
     /// The slowest.
     pub max: i32,
-    /// The level unless another is chosen.
+    /// The default level.
     pub default: i32,
 }
 
-/// Encodes blocks. The result for a block does not depend on the blocks before.
+/// Encodes blocks. The result does not depend on earlier blocks.
 pub trait Encode: Send {
-    /// Encodes `plain` into the first bytes of `room` and returns how many that are; `None` if they do not fit.
+    /// Encodes `plain` into the first bytes of `room`, and returns their number; `None` if they do not fit.
     fn encode(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize>;
 }
 
 /// Decodes blocks.
 pub trait Decode: Send {
-    /// Decodes `packed` into all of `plain`. Whatever `packed` holds, nothing is written beyond `plain`, and no more
-    /// memory is allocated than a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), and the dictionary for `xz`.
+    /// Decodes `packed` into all of `plain`. Whatever `packed` contains, nothing is written beyond `plain`, and the
+    /// allocated memory is at most a small multiple of [`MAX_BLOCK`](crate::MAX_BLOCK), plus the dictionary for `xz`.
     ///
     /// # Errors
     /// `packed` does not decode to exactly this number of bytes.
     fn decode(&mut self, packed: &[u8], plain: &mut [u8]) -> Result<(), CodecError>;
 
     /// Decodes `packed` until `prefix` is full. If the codec [cannot decode prefixes](Codec::prefix), `prefix` must
-    /// take the whole block. A checksum of the packed bytes is compared.
+    /// hold the whole block. A checksum of the packed bytes is verified.
     ///
     /// # Errors
     /// `packed` decodes to fewer bytes.
@@ -66,13 +66,13 @@ pub trait Decode: Send {
 /// Why packed bytes cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodecError {
-    /// They are invalid, or their checksum differs.
+    /// They are invalid, or their checksum is wrong.
     Invalid,
     /// They decode to more bytes than the block has.
     TooLong,
     /// They decode to fewer bytes.
     TooShort,
-    /// They are packed in a way that is not supported.
+    /// They use an unsupported feature.
     Unsupported(&'static str),
 }
 

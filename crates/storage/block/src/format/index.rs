@@ -22,22 +22,22 @@ struct Entry {
 
 const ZERO: u8 = u8::MAX;
 
-/// What the checksums of an index are.
+/// The kind of checksums in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sums {
-    /// There are none. The packed bytes may contain some.
+    /// None. The packed bytes may contain some.
     Inside,
     /// The low 32 bits of XXH64.
     Xxh64,
-    /// There are none, but a list of hashes.
+    /// None, but there is a list of hashes.
     Leaves,
-    /// Of the packed bytes, and there is a list of hashes.
+    /// Checksums of the packed bytes, and there is a list of hashes.
     Packed,
-    /// How many of the packed bytes are padding of an xz block. The packed bytes may contain checksums.
+    /// The number of padding bytes of xz blocks. The packed bytes may contain checksums.
     Padding,
 }
 
-/// Blocks in order. Each begins where the one before ends.
+/// Blocks in order. Each starts where the previous one ends.
 #[derive(Debug)]
 pub struct Index {
     entries: Vec<Entry>,
@@ -49,13 +49,13 @@ pub struct Index {
     leaves: u32,
 }
 
-/// The most packed bytes of `plain` bytes. Bytes that cannot be compressed grow by less with every codec.
+/// The largest number of packed bytes for `plain` bytes. With every codec, incompressible bytes grow by less.
 pub fn max_packed(plain: u64) -> u64 {
     plain * 2 + 4096
 }
 
 impl Index {
-    /// An index without blocks.
+    /// Creates an empty index.
     pub fn new(sums: Sums) -> Index {
         Index {
             entries: Vec::new(),
@@ -67,11 +67,11 @@ impl Index {
         }
     }
 
-    /// Adds a block of `len` bytes that is packed in `packed` bytes at `offset` of the file. Blocks of the file end
-    /// before byte `end`.
+    /// Adds a block of `len` bytes, stored as `packed` bytes at `offset` of the file. Blocks of the file end before
+    /// byte `end`.
     ///
     /// # Errors
-    /// It lies beyond the end, or a size is invalid or too large.
+    /// The block is beyond the end, or a size is invalid or too large.
     pub fn push(
         &mut self,
         codec: &'static Codec,
@@ -104,7 +104,7 @@ impl Index {
         self.grow(len)
     }
 
-    /// Adds `len` bytes that are zero. If the file has packed bytes of them too, `packed` is not 0.
+    /// Adds `len` zero bytes. If the file has packed bytes for them, `packed` is not 0.
     ///
     /// # Errors
     /// The image would be too large.
@@ -120,7 +120,7 @@ impl Index {
         self.grow(len)
     }
 
-    /// Adds a block without bytes, which has packed bytes all the same.
+    /// Adds a block without bytes that still has packed bytes.
     pub fn push_empty(&mut self, codec: &'static Codec, (offset, packed): (u64, u32), sum: u32) {
         self.empty.push(Block {
             start: self.size,
@@ -144,7 +144,7 @@ impl Index {
         }
     }
 
-    /// Block `number` of those that have no bytes.
+    /// Block `number` among those without bytes.
     pub fn empty(&self, number: usize) -> Option<Block> {
         self.empty.get(number).cloned()
     }
@@ -158,27 +158,27 @@ impl Index {
         Ok(())
     }
 
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Bytes of the longest block that is not zero.
+    /// The length of the longest block that is not zero.
     pub fn longest(&self) -> u32 {
         self.longest
     }
 
-    /// Blocks that are not zero.
+    /// The number of blocks that are not zero.
     pub fn leaves(&self) -> u32 {
         self.leaves
     }
 
-    /// Where the first block lies in the file.
+    /// The offset of the first block in the file.
     pub fn first_offset(&self) -> Option<u64> {
         self.entries.first().map(|entry| entry.offset)
     }
 
-    /// The block that holds byte `at`, which is inside the image.
+    /// The block that contains byte `at`, which must be inside the image.
     pub fn block(&self, at: u64) -> Block {
         let number = self.entries.partition_point(|entry| entry.start <= at) - 1;
         let entry = self.entries[number];

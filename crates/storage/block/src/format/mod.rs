@@ -1,6 +1,6 @@
-//! Formats of images: how they are recognised, and where their blocks lie.
+//! Formats of images: how to recognise them, and the positions of their blocks.
 //!
-//! A format is a file beside this one and a line in [`TABLE`]. What a format is stands in `types.rs`, and `index.rs` is
+//! A format is a file beside this one and a line in [`TABLE`]. `types.rs` defines the interface, and `index.rs` is
 //! for formats that list their blocks.
 
 mod cloop;
@@ -18,7 +18,7 @@ mod xz;
 use crate::error::Error;
 use crate::file::ImageFile;
 
-/// All formats, in the order in which they are tried. A file of no other format is raw.
+/// All formats, in the order in which they are tried. A file in no other format is raw.
 pub static TABLE: [&Format; 6] = [
     &evb::EVB,
     &seekable::SEEKABLE,
@@ -67,13 +67,13 @@ impl Ends {
 }
 
 impl Format {
-    /// The format of that name.
+    /// The format with this name.
     pub fn of_name(name: &str) -> Option<&'static Format> {
         TABLE.into_iter().find(|format| format.name == name)
     }
 }
 
-/// The format of a file.
+/// Recognises the format of a file.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -81,7 +81,7 @@ pub fn recognise(file: &ImageFile) -> Result<&'static Format, Error> {
     Ok(Ends::of(file)?.format())
 }
 
-/// What a raw image looks like, if it looks like a format that is not supported.
+/// The unsupported format that a raw image looks like, if any.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -89,7 +89,7 @@ pub fn foreign(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
     Ok(Foreign::of(&Ends::of(file)?))
 }
 
-/// What a file in an archive looks like, if it is of no format that is read.
+/// The format that a file in an archive looks like, if it cannot be read.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -98,7 +98,8 @@ pub fn inside(file: &ImageFile) -> Result<Option<&'static Foreign>, Error> {
     Ok(Foreign::of(&ends).filter(|_| ends.format().name == RAW.name))
 }
 
-/// Recognises what a pipe delivers by its first bytes: the format, and if it is raw, what it looks like.
+/// Recognises the contents of a pipe by its first bytes: the format, and for a raw image, the format that it looks
+/// like.
 pub fn recognise_pipe(front: &[u8]) -> (&'static Format, Option<&'static Foreign>) {
     let ends = Ends::of_pipe(front);
     (ends.format(), Foreign::of(&ends))

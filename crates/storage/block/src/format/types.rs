@@ -1,4 +1,4 @@
-//! What a format is, and what it reads of an image.
+//! The interface of formats.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::file::ImageFile;
 use crate::hash::Hash;
 use crate::image::Image;
 
-/// The most blocks of an image: 2 TiB in blocks of 64 KiB. Their index takes a gigabyte of memory.
+/// The largest number of blocks in an image: 2 TiB in blocks of 64 KiB. Their index takes a gigabyte of memory.
 pub const MAX_BLOCKS: u64 = 1 << 25;
 
 /// A format of images.
@@ -16,67 +16,67 @@ pub const MAX_BLOCKS: u64 = 1 << 25;
 pub struct Format {
     /// Its name.
     pub name: &'static str,
-    /// A line about it.
+    /// A one-line description.
     pub about: &'static str,
-    /// Whether a file with these ends has this format.
+    /// Whether a file with this start and end has this format.
     pub recognise: fn(&Ends) -> bool,
     /// Reads the index of a file.
     pub open: fn(&Arc<ImageFile>) -> Result<Opened, Error>,
 }
 
-/// Both ends of a file, by which its format is recognised.
+/// The start and the end of a file, by which its format is recognised.
 #[derive(Debug, Default)]
 pub struct Ends {
-    /// Up to 512 bytes at its beginning.
+    /// Up to 512 bytes from its start.
     pub head: Vec<u8>,
-    /// Up to 512 bytes at its end.
+    /// Up to 512 bytes from its end.
     pub tail: Vec<u8>,
-    /// If it begins with skippable frames of zstd, up to 8 bytes behind them.
+    /// If it starts with skippable zstd frames, up to 8 bytes after them.
     pub skipped: Option<Vec<u8>>,
 }
 
-/// What a format reads of an image when it is opened.
+/// The contents of an image's index.
 pub struct Opened {
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub size: u64,
-    /// Bytes of the largest block that has to be decoded.
+    /// The length of the largest block that must be decoded.
     pub block: u32,
-    /// Where blocks lie.
+    /// The positions of blocks.
     pub layout: Box<dyn Layout>,
-    /// Where hashes of blocks lie.
+    /// The hashes of blocks.
     pub leaves: Option<Leaves>,
-    /// The image under it, which has the bytes of [`Place::Backing`](crate::Place::Backing).
+    /// The backing image, which has the bytes of [`Place::Backing`](crate::Place::Backing).
     pub backing: Option<Arc<Image>>,
 }
 
 /// Hashes of the blocks that are not zero, one after the other in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaves {
-    /// The hash over them, as it is stored in the image.
+    /// The root hash over them, as stored in the image.
     pub root: Hash,
-    /// Where the first of them begins.
+    /// The offset of the first hash.
     pub offset: u64,
-    /// How many there are.
+    /// The number of hashes.
     pub count: u32,
-    /// Bytes of a block.
+    /// The block size in bytes.
     pub block: u32,
 }
 
-/// Where blocks lie.
+/// The positions of blocks.
 pub trait Layout: Send + Sync {
-    /// The block that holds byte `at` of the image. The `start` of a zero block may be any byte before `at` if all
+    /// The block that contains byte `at` of the image. The `start` of a zero block may be any byte before `at` if all
     /// bytes from there on are zero.
     ///
     /// # Errors
     /// The index cannot be read or is damaged.
     fn block(&self, at: u64) -> Result<Block, Error>;
 
-    /// Block `number` of those that have no bytes, in the order of the image. They are only checked.
+    /// Block `number` among those without bytes, in the order of the image. They are only verified.
     fn empty(&self, _number: usize) -> Option<Block> {
         None
     }
 
-    /// What is wrong in the file although every byte of the image can be read.
+    /// Problems of the file that do not affect the bytes of the image.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -85,7 +85,7 @@ pub trait Layout: Send + Sync {
     }
 }
 
-/// What is wrong in a file beside its blocks: a few lines, one for each kind of fault.
+/// Problems of a file beyond its blocks: a few lines, one for each kind.
 pub type Faults = Vec<String>;
 
 impl Format {
@@ -121,12 +121,12 @@ impl Format {
     }
 }
 
-/// Why an image is refused.
+/// Why an image is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is invalid, in this way.
+    /// It is invalid, for this reason.
     Damaged(String),
-    /// It uses this, which is not supported; and what to do instead.
+    /// It uses this unsupported feature; with what to do instead.
     Unsupported(String),
 }
 

@@ -1,4 +1,4 @@
-//! What a server offers, by name.
+//! The exports of a server.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use crate::serve::{ServeContext, Store};
 /// The longest name of an export, in bytes.
 pub const MAX_NAME: usize = 4096;
 
-/// An image that is served, and the name that clients ask for.
+/// A served image with a name that clients request.
 pub struct NamedExport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The image and what serves it.
+    /// The image and its server state.
     pub context: ServeContext,
     /// The bytes of the image that clients see.
     pub bytes: Range<u64>,
 }
 
-/// What a client is told of an export.
+/// The properties of an export for clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Export {
     /// The first byte of the image that clients see.
     pub start: u64,
-    /// How many bytes they see.
+    /// The number of bytes they see.
     pub size: u64,
-    /// The best size of a request.
+    /// The preferred size of a request.
     pub block: u32,
-    /// It can be written.
+    /// Whether it is writable.
     pub writable: bool,
 }
 
@@ -48,7 +48,7 @@ impl NamedExport {
     }
 }
 
-/// The export of that name. The empty name is the default export: the only one.
+/// The export with this name. The empty name is the default export, if there is only one.
 pub fn find<'a>(exports: &'a [NamedExport], name: &[u8]) -> Option<&'a NamedExport> {
     let named = |export: &&NamedExport| export.name.as_bytes() == name;
     exports.iter().find(named).or(match exports {

@@ -28,20 +28,20 @@ const NEGOTIATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the status is reported.
 const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Called every second with how the server is doing.
+/// Called every second with the status of the server.
 pub type OnStatus<'a> = &'a mut (dyn FnMut(&Status) + Send);
 
 /// When a server ends.
 #[derive(Clone, Debug)]
 pub struct End {
-    /// It ends when this is cancelled.
+    /// Ends the server.
     pub cancel: CancelToken,
-    /// It also ends when the last client is gone that chose an export.
+    /// Also ends the server when the last client that chose an export is gone.
     pub exit_last: bool,
 }
 
-/// Serves until it is cancelled, with TLS if there is `tls`, and returns how many clients there were, when all are disconnected. Several exports
-/// have different names.
+/// Serves until it is cancelled, with TLS if `tls` is given. Disconnects all clients, and returns their number.
+/// Several exports must have different names.
 ///
 /// # Errors
 /// The system cannot wait for clients.

@@ -1,4 +1,4 @@
-//! The certificates of a server, as qemu and nbdkit keep them in a folder.
+//! The certificates of a server, in a folder as for qemu and nbdkit.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ const SERVER: &str = "server-cert.pem";
 /// The key of the server.
 const KEY: &str = "server-key.pem";
 
-/// How clients are served with TLS.
+/// The TLS settings of a server.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// What the server shows, and what it wants of clients.
@@ -33,11 +33,11 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads `server-cert.pem` and `server-key.pem` of a folder; with `verifies_clients` also `ca-cert.pem`, by which
-    /// clients have to be signed.
+    /// Reads `server-cert.pem` and `server-key.pem` from a folder; with `verifies_clients` also `ca-cert.pem`, which
+    /// must have signed the certificates of clients.
     ///
     /// # Errors
-    /// One of them is not there, or is not what it should be. That others may read the key is a warning.
+    /// A file is missing or invalid. If other users can read the key, this logs a warning.
     pub fn read(folder: &Path, verifies_clients: bool, is_required: bool) -> Result<Tls, TlsError> {
         if !folder.is_dir() {
             let what = format!("is not a folder; name one with {SERVER} and {KEY}");
@@ -79,7 +79,7 @@ impl Tls {
         })
     }
 
-    /// Whether clients without TLS are refused.
+    /// Whether clients without TLS are rejected.
     pub fn is_required(&self) -> bool {
         self.is_required
     }

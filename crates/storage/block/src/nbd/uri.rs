@@ -1,4 +1,4 @@
-//! How clients on this machine name an address.
+//! URIs for clients on this machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
@@ -8,9 +8,9 @@ use evener_sockets::Address;
 
 use super::tls::Tls;
 
-/// A URI by which clients on this machine can connect to an export, from any current folder, with TLS if there is `tls`.
-/// `DIR` then stands for a folder with what clients need: that of the server has its key too. `None`: there is no URI
-/// for the address.
+/// A URI for clients on this machine that connect to an export, valid in any current folder, with TLS if `tls` is
+/// given. `DIR` then stands for a folder with the client's files; the server's folder also contains its key. `None`:
+/// there is no URI for the address.
 pub fn uri(address: &Address, export: &str, tls: Option<&Tls>) -> Option<String> {
     let export = percent_encoded(export.as_bytes());
     let scheme = if tls.is_some() { "nbds" } else { "nbd" };

@@ -1,4 +1,4 @@
-//! What lies under an overlay, and how it is identified.
+//! The base of an overlay, and its identity.
 
 use evener_files::SourceFile;
 
@@ -20,24 +20,24 @@ const TAIL: u64 = 64 << 10;
 const SAMPLES: u64 = 256;
 const SAMPLE: u64 = 4096;
 
-/// An image under an overlay, perhaps with other overlays on it.
+/// The base of an overlay: an image, with other overlays on it if there are any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its format.
     pub format: &'static str,
-    /// Bytes of it.
+    /// Its size in bytes.
     pub size: u64,
-    /// Which one it is.
+    /// Its identity.
     pub identity: Hash,
     /// The file of the image.
     pub source: SourceFile,
 }
 
 impl Base {
-    /// Identifies an open image. An image with a root is identified by it, in whatever container. Otherwise the
-    /// beginning, the end and 256 samples of the file are hashed, which detects mistakes but proves nothing.
+    /// Identifies an open image. An image with a root hash is identified by it, in any container. Otherwise the
+    /// start, the end and 256 samples of the file are hashed, which detects mistakes but proves nothing.
     ///
     /// # Errors
     /// The file cannot be read.

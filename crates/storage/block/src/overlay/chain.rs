@@ -1,4 +1,4 @@
-//! Overlays over one another. Only the last is written.
+//! Stacked overlays. Only the last one is written.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use super::write::ReadBase;
 use super::{Overlay, WriteError};
 
 impl Overlay {
-    /// Opens overlays that lie over one another, the first over the image. The last is written, and created if there is
-    /// no such file; the others are read only. `None`: there are none.
+    /// Opens stacked overlays, the first one on the image. The last one is writable, and is created if it does not
+    /// exist; the others are read only. `None`: there are none.
     ///
     /// # Errors
-    /// As [`Overlay::open`] and [`Overlay::read_only`]; and an overlay does not lie over the one before it, as that is
-    /// now.
+    /// As [`Overlay::open`] and [`Overlay::read_only`]; or an overlay does not belong on the previous one in its
+    /// current state.
     pub fn open_chain(paths: &[PathBuf], base: &Base) -> Result<Option<Overlay>, Error> {
         chain(paths, base, settled, Overlay::open)
     }
 
-    /// Opens overlays that lie over one another without writing to any. `None`: there are none.
+    /// Opens stacked overlays without writing to any. `None`: there are none.
     ///
     /// # Errors
     /// As [`Overlay::open_chain`].
@@ -27,7 +27,7 @@ impl Overlay {
         chain(paths, base, Overlay::read_only, Overlay::read_only)
     }
 
-    /// The names of the overlays under this one, the first of which lies over the image.
+    /// The names of the overlays below this one, starting with the one on the image.
     pub fn lower_names(&self) -> Vec<&str> {
         let Some(lower) = &self.lower else {
             return Vec::new();
@@ -37,7 +37,7 @@ impl Overlay {
         names
     }
 
-    /// Bytes that are in this overlay or in those under it.
+    /// The number of bytes in this overlay or in those below it.
     pub fn bytes_of_chain(&self) -> u64 {
         let (mut at, mut bytes) = (0, 0);
         while at < self.layout.size {

@@ -4,11 +4,11 @@ use std::io;
 
 use evener_files::{error_text, is_full};
 
-/// An overlay cannot be used. Every message is one line that says what, where and what to do.
+/// An overlay cannot be used. Every message is one line that says what failed, where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file holds something else.
+    /// The file is not an overlay.
     #[error("{name}: is not an overlay; name another file, or one that does not exist yet")]
     Other {
         /// The file.
@@ -31,7 +31,7 @@ pub enum Error {
     Damaged {
         /// The overlay.
         name: String,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
     /// It belongs to another image, or the image has changed.
@@ -41,11 +41,11 @@ pub enum Error {
     Base {
         /// The overlay.
         name: String,
-        /// The image it was made for, by the name it had.
+        /// The original name of the image it was made for.
         base: String,
-        /// Bytes of that.
+        /// The size of that image.
         size: u64,
-        /// The image that was named.
+        /// The given image.
         image: String,
     },
     /// It lies over another overlay, or the overlay under it was written since.
@@ -56,29 +56,29 @@ pub enum Error {
     Order {
         /// The overlay.
         name: String,
-        /// What it was made over, by the name it had.
+        /// The original name of its base.
         base: String,
-        /// What it would lie over.
+        /// The given base.
         image: String,
     },
-    /// It is in use by a server, or is being packed or unpacked.
+    /// A server, or a run of pack or unpack, is using it.
     #[error("{name}: in use by another evener; end that one, or name another file")]
     Locked {
         /// The overlay.
         name: String,
     },
-    /// It is the image.
+    /// The overlay and the image are the same file.
     #[error("{name}: is the image itself; name another file")]
     Image {
         /// The file.
         name: String,
     },
-    /// The image is larger than an overlay can be.
+    /// The image is too large for an overlay.
     #[error("{name}: an overlay has up to 128 TiB, and the image {size} bytes; leave it out")]
     TooLarge {
         /// The overlay.
         name: String,
-        /// Bytes of the image.
+        /// The size of the image.
         size: u64,
     },
     /// It cannot be created.
@@ -89,14 +89,14 @@ pub enum Error {
     File {
         /// The overlay.
         name: String,
-        /// What it should do.
+        /// The operation.
         what: &'static str,
-        /// What the system said.
+        /// The system's reason.
         reason: io::Error,
     },
 }
 
-/// Why something was not written.
+/// Why a write failed.
 #[derive(Debug)]
 pub enum WriteError {
     /// The rest of a granule cannot be read from the image.
@@ -106,7 +106,7 @@ pub enum WriteError {
     },
     /// The overlay cannot be written.
     File(io::Error),
-    /// Zeros would have to be written, which the request excludes.
+    /// Zeros would have to be written, which the request forbids.
     Slow,
 }
 

@@ -1,8 +1,8 @@
-//! What was written to an image that is served: a sparse file beside it.
+//! Writes to a served image: a sparse file beside it.
 //!
-//! A *granule* of 4 KiB is in the overlay as a whole, or not at all; then its bytes are those of the image. `FORMAT.md`
-//! describes the file. What was written survives the end of the process, since it is in the page cache, but only what
-//! was flushed survives a power cut. So there are two maps of granules. The second has only those that have reached the
+//! A *granule* of 4 KiB is in the overlay as a whole, or not at all; then its bytes come from the image. `FORMAT.md`
+//! specifies the file. Written data survives the end of the process, since it is in the page cache, but only flushed
+//! data survives a power cut. So there are two maps of granules. The second has only those that have reached the
 //! disk.
 //!
 //! | file | what it is for |
@@ -119,12 +119,12 @@ impl Overlay {
         })
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its file, and those under it, as a source of an output. It is set only where the overlay is read only.
+    /// Its file, and those below it, as a source of an output. It is set only for read-only overlays.
     pub fn source_file(&self) -> SourceFile {
         match &self.lower {
             Some(lower) => self.source.and(lower.source_file()),
@@ -132,13 +132,13 @@ impl Overlay {
         }
     }
 
-    /// Bytes that are in this file, zeros too.
+    /// The number of bytes in this file, including zeros.
     pub fn bytes(&self) -> u64 {
         (self.map.count() * GRANULE).min(self.layout.size)
     }
 
-    /// Whether byte `at` of the image is in it or in an overlay under it, and where the run of such bytes ends, at most
-    /// at `end`.
+    /// Whether byte `at` of the image is in this overlay or one below it, and where the run of such bytes ends, at
+    /// most at `end`.
     pub fn run(&self, at: u64, end: u64) -> (bool, u64) {
         if self.lower.is_none() {
             return self.own_run(at, end);
@@ -159,7 +159,7 @@ impl Overlay {
         (there, (granule * GRANULE).min(end))
     }
 
-    /// Reads bytes that are in it or in overlays under it, from byte `at` of the image on.
+    /// Reads bytes that are in this overlay or one below it, from byte `at` of the image on.
     ///
     /// # Errors
     /// They cannot be read.
@@ -175,7 +175,7 @@ impl Overlay {
         self.storage.read(self.layout.data + at, room)
     }
 
-    /// Whether byte `at`, which is in it or in an overlay under it, lies in a hole of that file, and where the hole or
+    /// Whether byte `at`, which is in this overlay or one below it, is in a hole of that file, and where the hole or
     /// the data ends, at most at `end`.
     pub fn hole(&self, at: u64, end: u64) -> (bool, u64) {
         let (layer, end) = self.layer(at, end);
@@ -207,10 +207,11 @@ impl Overlay {
         Ok(())
     }
 
-    /// Returns when all that was written before is durable.
+    /// Returns when everything written before is durable.
     ///
     /// # Errors
-    /// It may not be. After an error of the disk every flush fails, and the next server finds what was flushed before.
+    /// It may not be durable. After a disk error every flush fails, and the next server finds the data that was
+    /// flushed before.
     pub fn flush(&self) -> io::Result<()> {
         self.commits.run(|| {
             // The granules in the map now were written before, so the first sync makes them durable.
@@ -232,7 +233,7 @@ impl Overlay {
     /// Makes everything durable, at the end of a server.
     ///
     /// # Errors
-    /// It may not be.
+    /// It may not be durable.
     pub fn close(&self) -> Result<(), Error> {
         self.flush().map_err(|reason| Error::File {
             name: self.name.clone(),
@@ -241,7 +242,7 @@ impl Overlay {
         })
     }
 
-    /// Whether the system lost something that was written, so that no flush can succeed any more.
+    /// Whether the system lost written data, so that no flush can succeed any more.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }

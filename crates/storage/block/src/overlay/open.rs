@@ -17,16 +17,17 @@ use crate::hash::Hash;
 /// How often to try when other processes create and remove the file.
 const TRIES: u32 = 8;
 
-/// Whether a file that begins with these bytes is an overlay.
+/// Whether a file that starts with these bytes is an overlay.
 pub fn is_overlay(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
 impl Overlay {
-    /// Opens the overlay `path` of an image and locks it, or creates one if there is no such file.
+    /// Opens and locks the overlay `path` of an image, or creates it if it does not exist.
     ///
     /// # Errors
-    /// The file is no overlay, damaged, of another image or in use by another server, or the system refuses it.
+    /// The file is not an overlay, is damaged, belongs to another image, or is in use by another server; or the
+    /// system refuses it.
     pub fn open(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
         let layout = layout(&name, base)?;
@@ -42,8 +43,8 @@ impl Overlay {
             .map_err(|reason| failed(&name, "read and write it", reason))
     }
 
-    /// An overlay of an image in a file without a name, which is gone when this is dropped and however the process ends.
-    /// It lies where the system keeps temporary files (`TMPDIR`, otherwise `/tmp`).
+    /// Creates an overlay of an image in a nameless file, which disappears when this is dropped or when the process
+    /// ends in any way. It is in the folder for temporary files (`TMPDIR`, or `/tmp`).
     ///
     /// # Errors
     /// The system refuses it.
@@ -69,8 +70,8 @@ impl Overlay {
     /// Opens the overlay `path` of an image without writing to it. While it is open, no server can open it.
     ///
     /// # Errors
-    /// There is no such file, it is no overlay, damaged, of another image or in use by a server, or the system refuses
-    /// it.
+    /// The file does not exist, is not an overlay, is damaged, belongs to another image, or is in use by a server; or
+    /// the system refuses it.
     pub fn read_only(path: &Path, base: &Base) -> Result<Overlay, Error> {
         let name = one_line(&path.to_string_lossy());
         let layout = layout(&name, base)?;
@@ -239,18 +240,18 @@ fn boot() -> Option<BootId> {
     Some(number.to_be_bytes()).filter(|boot| *boot != BootId::default())
 }
 
-/// What the header and the maps of an overlay say.
+/// The contents of an overlay's header and maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverlaySummary {
-    /// The image it was made for, by the name it had.
+    /// The original name of the image it was made for.
     pub image: String,
-    /// The format of that.
+    /// The format of that image.
     pub format: String,
-    /// Bytes of that.
+    /// The size of that image in bytes.
     pub size: u64,
-    /// Which image it is.
+    /// The identity of that image.
     pub identity: Hash,
-    /// Bytes that are in the overlay, zeros too.
+    /// The number of bytes in the overlay, including zeros.
     pub bytes: u64,
 }
 
@@ -258,7 +259,7 @@ impl OverlaySummary {
     /// Reads it from a file, which may be in use by a server.
     ///
     /// # Errors
-    /// It is no overlay, damaged, or cannot be read.
+    /// The file is not an overlay, is damaged, or cannot be read.
     pub fn of(path: &Path) -> Result<OverlaySummary, Error> {
         let name = one_line(&path.to_string_lossy());
         let file = File::open(path).map_err(|reason| failed(&name, "open it", reason))?;

@@ -1,4 +1,4 @@
-//! What an overlay needs of its file.
+//! The interface of an overlay's file.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice};
@@ -20,19 +20,19 @@ pub trait Storage: Send + Sync {
     /// They cannot all be written.
     fn write(&self, at: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()>;
 
-    /// Makes bytes zero, which then take no space.
+    /// Makes bytes zero, so that they take no space.
     ///
     /// # Errors
-    /// `Unsupported` if it has no holes. After any other error the bytes may be zero or not.
+    /// `Unsupported` if the storage has no holes. After any other error the bytes may or may not be zero.
     fn punch(&self, at: u64, len: u64) -> io::Result<()>;
 
-    /// Returns when all that was written before is durable.
+    /// Returns when everything written before is durable.
     ///
     /// # Errors
-    /// It may not be.
+    /// It may not be durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// Whether byte `at` lies in a hole, and where the hole or the data ends, at most at `end`.
+    /// Whether byte `at` is in a hole, and where the hole or the data ends, at most at `end`.
     fn hole(&self, at: u64, end: u64) -> (bool, u64);
 }
 

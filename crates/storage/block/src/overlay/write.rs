@@ -13,7 +13,7 @@ use crate::zero::ZEROS;
 pub type ReadBase<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<(), WriteError>;
 
 impl Overlay {
-    /// Whether writing these bytes needs bytes of the image, to fill up a granule.
+    /// Whether writing these bytes needs bytes of the image, to complete a granule.
     pub fn needs_base(&self, bytes: &Range<u64>) -> bool {
         let cut = |at: u64| {
             !at.is_multiple_of(GRANULE) && at < self.layout.size && !self.run(at, at + 1).0
@@ -21,11 +21,11 @@ impl Overlay {
         cut(bytes.start) || cut(bytes.end)
     }
 
-    /// Writes bytes from byte `at` of the image on. A granule that is not in the overlay yet is filled up by `base`.
+    /// Writes bytes from byte `at` of the image on. `base` completes a granule that is not in the overlay yet.
     ///
     /// # Errors
-    /// The image cannot be read or the overlay cannot be written. Granules that were not in the overlay still are not;
-    /// of others any of the bytes may be written.
+    /// The image cannot be read, or the overlay cannot be written. Granules that were not in the overlay are still
+    /// not in it; in others any of the bytes may have been written.
     ///
     /// # Panics
     /// If the bytes reach beyond the end of the image.
@@ -76,8 +76,8 @@ impl Overlay {
         self.storage.write(self.layout.data + at, slices)
     }
 
-    /// Makes bytes of the image zero. They become holes where that is possible, unless `allocate` excludes it. With
-    /// `fast` they become holes or stay as they are.
+    /// Makes bytes of the image zero. They become holes if possible, unless `allocate` forbids it. With `fast` they
+    /// become holes or stay unchanged.
     ///
     /// # Errors
     /// As for [`Overlay::write`], and [`WriteError::Slow`].
@@ -103,8 +103,7 @@ impl Overlay {
         }
     }
 
-    /// Frees the space of whole granules, which are zero then, where the storage has holes. Other bytes stay as they
-    /// are.
+    /// Frees the space of whole granules, which then are zero, if the storage has holes. Other bytes stay unchanged.
     ///
     /// # Errors
     /// As for [`Overlay::write`].

@@ -1,4 +1,4 @@
-//! Packing: an image into a container, on all workers.
+//! Packing: an image is written to a container, on all workers.
 //!
 //! | file | what it is for |
 //! | --- | --- |

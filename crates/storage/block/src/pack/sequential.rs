@@ -1,4 +1,4 @@
-//! An image that is read from its first byte to its last.
+//! Images that are read sequentially.
 
 use std::io::{Cursor, ErrorKind, Read};
 use std::sync::Arc;
@@ -49,8 +49,9 @@ enum Reader {
 }
 
 impl Sequential {
-    /// What `input` gives, which a server sends in order. If `is_raw`, its bytes are those of the image, whatever they look like; otherwise it is
-    /// decompressed, and refused if it begins like an image of another format. `name` is what messages call it.
+    /// Reads an image from `input`, which a server sends in order. With `is_raw`, the bytes are those of the image,
+    /// whatever they look like. Otherwise they are decompressed, and rejected if they start like an image in another
+    /// format. `name` is the name in messages.
     pub fn new(name: String, input: Box<dyn Read + Send>, is_raw: bool) -> Sequential {
         Sequential {
             name,
@@ -62,7 +63,7 @@ impl Sequential {
         }
     }
 
-    /// A pipe.
+    /// Reads an image from a pipe.
     pub fn of_pipe(pipe: InputFile, is_raw: bool) -> Sequential {
         pipe.expect_sequential();
         let source = pipe.source_file();
@@ -73,7 +74,7 @@ impl Sequential {
         }
     }
 
-    /// A compressed file.
+    /// Reads an image from a compressed file.
     pub fn of_file(file: ImageFile) -> Sequential {
         let (name, source) = (file.name().to_owned(), file.source_file());
         let file = Arc::new(file);
@@ -88,7 +89,7 @@ impl Sequential {
         }
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -98,10 +99,10 @@ impl Sequential {
         self.source
     }
 
-    /// Fills `room` with the next bytes of the image, and returns how many there were before its end.
+    /// Fills `room` with the next bytes of the image, and returns the number of bytes before its end.
     ///
     /// # Errors
-    /// It cannot be read or decompressed, changed meanwhile, or begins like an image of another format.
+    /// The input cannot be read or decompressed, changed meanwhile, or starts like an image in another format.
     pub fn fill(&mut self, room: &mut [u8]) -> Result<usize, Error> {
         self.begin()?;
         let mut got = 0;

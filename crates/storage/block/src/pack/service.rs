@@ -30,7 +30,8 @@ pub struct Scratch {
 }
 
 impl Pack {
-    /// Packs blocks of `block` bytes with `codec` at `level`. The codec must have an encoder.
+    /// Creates a service that packs blocks of `block` bytes with `codec` at `level`. The codec must be able to
+    /// encode.
     pub fn new(codec: &'static Codec, level: i32, block: u32, image: Option<Merged>) -> Pack {
         Pack {
             codec,

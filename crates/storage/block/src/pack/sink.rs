@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::hash::Root;
 use crate::image::Image;
 
-/// Writes units to a container. A file gets its name only if all of the image was written and the image did not change
+/// Writes units to a container. A file gets its name only if the whole image was written and did not change
 /// meanwhile.
 pub struct PackSink {
     /// The image that is packed, if it is a file.
@@ -32,7 +32,7 @@ pub struct PackSink {
 }
 
 impl PackSink {
-    /// Writes blocks of `block` bytes that `codec` packed at `level`, from `image` if that is a file.
+    /// Creates a sink for blocks of `block` bytes, packed by `codec` at `level`, from `image` if it is a file.
     pub fn new(
         output: OutputFile,
         image: Option<Arc<Image>>,
@@ -52,7 +52,7 @@ impl PackSink {
         }
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         self.out.name()
     }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::merged::Merged;
 use crate::units::unit_blocks;
 
-/// The units of an image, in order. A long run of zeros is one unit. Only the last unit may have a part of a block.
+/// The units of an image, in order. A long run of zeros is one unit. Only the last unit may contain a partial block.
 pub struct PackSource {
     input: Input,
     block: u64,
@@ -26,12 +26,12 @@ enum Input {
 }
 
 impl PackSource {
-    /// The units of an image and its overlay, in blocks of `block` bytes.
+    /// Creates a source for an image and its overlay, in blocks of `block` bytes.
     pub fn image(image: Merged, block: u32) -> PackSource {
         PackSource::new(Input::Image(image), block)
     }
 
-    /// The units of an image that can only be read in order.
+    /// Creates a source for an image that is read sequentially.
     pub fn sequential(input: Sequential, block: u32) -> PackSource {
         PackSource::new(Input::Sequential(input), block)
     }
@@ -46,7 +46,7 @@ impl PackSource {
         }
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         match &self.input {
             Input::Image(image) => image.image().file().name(),
@@ -62,7 +62,7 @@ impl PackSource {
         }
     }
 
-    /// The image, if it can be read at any place.
+    /// The image, if it can be read at any offset.
     pub fn as_image(&self) -> Option<&Merged> {
         match &self.input {
             Input::Image(image) => Some(image),
@@ -70,7 +70,7 @@ impl PackSource {
         }
     }
 
-    /// About how many units there will be. Holes make fewer.
+    /// The approximate number of units. Holes reduce it.
     pub fn count(&self) -> Option<u64> {
         let image = self.as_image()?.image();
         let bytes = match image.format().name == crate::format::RAW.name {

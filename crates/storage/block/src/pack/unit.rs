@@ -7,22 +7,22 @@ use evener_runtime::buffer::{Rows, RowsRef};
 
 use crate::hash::Hash;
 
-/// The part of an image that a unit is.
+/// The part of an image that a unit covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Its first byte in the image.
     pub start: u64,
-    /// Bytes of it: whole blocks, unless the image ends with it.
+    /// Its length in bytes: whole blocks, unless the image ends with it.
     pub len: u64,
-    /// All of them are zero. Then there may be any number.
+    /// Whether all bytes are zero. The length is then unlimited.
     pub zero: bool,
-    /// The image ends with it.
+    /// Whether the image ends with it.
     pub last: bool,
 }
 
-/// A unit as it is read.
+/// A unit of input.
 pub struct UnitIn {
-    /// Where it lies.
+    /// Its part of the image.
     pub span: Span,
     /// Its bytes, if they come from a pipe.
     pub bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub enum BlockResult {
     /// All of it is zero.
     #[default]
     Zero,
-    /// It was packed.
+    /// The block was packed.
     Packed {
         /// The number of the codec.
         codec: u8,
@@ -47,7 +47,7 @@ pub enum BlockResult {
     },
 }
 
-/// A unit as it is written.
+/// A unit of output.
 pub struct UnitOut {
     pub(super) rows: Rows<u8>,
     results: Box<[Mutex<BlockResult>]>,
@@ -73,22 +73,22 @@ impl UnitOut {
         *unpoisoned(self.results[block].lock()) = result;
     }
 
-    /// Where it lies.
+    /// Its part of the image.
     pub fn span(&self) -> Span {
         *lock(&self.span)
     }
 
-    /// The result of one of its blocks.
+    /// The result for one of its blocks.
     pub fn result(&self, block: usize) -> BlockResult {
         *unpoisoned(self.results[block].lock())
     }
 
-    /// Packed blocks, each at the beginning of a row.
+    /// Packed blocks, each at the start of a row.
     pub fn rows(&self) -> RowsRef<'_, u8> {
         self.rows.read()
     }
 
-    /// Bytes of a row.
+    /// The number of bytes in a row.
     pub fn width(&self) -> usize {
         self.rows.width()
     }

@@ -1,4 +1,4 @@
-//! Several ranges of the image at once, for a server that has many requests and one thread to answer them.
+//! Several ranges of the image at once, for a server with many requests and one thread to answer them.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::block::Block;
 pub enum PieceBytes<'a> {
     /// A number of zeros.
     Zero(u64),
-    /// These.
+    /// These bytes.
     Bytes(&'a [u8]),
 }
 
@@ -27,8 +27,8 @@ impl Piece {
     }
 }
 
-/// Ranges that are read together. What they lack is decoded at once, so that all workers have something to do even where
-/// each range lies in one block. Its memory is kept from one batch to the next.
+/// Ranges that are read together. Their missing blocks are decoded at once, so that all workers are busy even if each
+/// range is in a single block. The memory is kept from one batch to the next.
 #[derive(Debug, Default)]
 pub struct ReadBatch {
     windows: Vec<Window>,
@@ -39,31 +39,31 @@ pub struct ReadBatch {
 }
 
 impl ReadBatch {
-    /// A batch without ranges.
+    /// Creates a batch without ranges.
     pub fn new() -> ReadBatch {
         ReadBatch::default()
     }
 
-    /// How many ranges it has.
+    /// The number of ranges.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether it has none.
+    /// Whether there are no ranges.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// How many blocks have to be decoded for it.
+    /// The number of blocks to decode.
     pub fn blocks(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Looks up a range. If all of it is there, its pieces are returned and it does not become a part of the batch.
-    /// Otherwise the caller has to [deliver](Store::deliver) the batch, since other threads may wait for its blocks.
+    /// Looks up a range. If all of it is decoded, its pieces are returned and it does not become part of the batch.
+    /// Otherwise the caller must [deliver](Store::deliver) the batch, since other threads may wait for its blocks.
     ///
     /// # Errors
-    /// The image cannot say where its bytes are.
+    /// The image cannot locate the bytes.
     pub fn add(
         &mut self,
         store: &Store,
@@ -104,12 +104,12 @@ impl ReadBatch {
 }
 
 impl Store {
-    /// Decodes and reads what the ranges of a batch lack, on the workers of `pool` and this thread, and clears the
+    /// Decodes and reads the missing blocks of a batch, on the workers of `pool` and this thread, and clears the
     /// batch.
     ///
-    /// `put` gets all bytes of all ranges, in parts: the number of the range, where in the range the part begins, and
-    /// its bytes. The thread that decodes a block for this batch calls `put` for it, this thread for all else. `done`
-    /// is called when a range has all its bytes, or will never have them.
+    /// `put` gets all bytes of all ranges, in parts: the number of the range, the offset of the part in the range,
+    /// and its bytes. The thread that decodes a block for this batch calls `put` for it; this thread does so for all
+    /// others. `done` is called when a range has all its bytes, or will never have them.
     pub fn deliver(
         &self,
         pool: &Pool,

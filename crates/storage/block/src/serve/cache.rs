@@ -1,8 +1,8 @@
 //! Decoded blocks in memory, within a budget. No block is decoded by two threads at the same time.
 //!
-//! Blocks are divided over shards by their number. The lock of a shard is held for a look-up, never while a block is
-//! decoded. A shard evicts by the clock algorithm: a block that was asked for since the hand last passed it stays for
-//! one more turn. So what a single pass over the image brought in is evicted before what is used.
+//! Blocks are divided among shards by their number. The lock of a shard is held for a look-up, never while a block is
+//! decoded. A shard evicts with the clock algorithm: a block that was requested since the hand last passed it stays
+//! for one more turn. So blocks of a single pass over the image are evicted before those in use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -21,7 +21,7 @@ const OVERHEAD: u64 = 192;
 /// A shard has room for at least this number of blocks; otherwise there are fewer shards.
 const MIN_BLOCKS_PER_SHARD: u64 = 8;
 
-/// The decoded bytes of a block, or the first of them. Its buffer goes back to the pool when it is dropped.
+/// The decoded bytes of a block, or a prefix of them. Dropping it returns its buffer to the pool.
 #[derive(Debug)]
 pub struct DecodedBlock {
     bytes: Vec<u8>,
@@ -63,17 +63,17 @@ struct BufferPool {
     capacity: usize,
 }
 
-/// A block that a thread decodes, on which others wait. It holds `None` if decoding failed.
+/// A block that one thread decodes while others wait. It contains `None` if decoding failed.
 pub type PendingBlock = OnceLock<Option<Arc<DecodedBlock>>>;
 
-/// What a look-up in the cache finds.
+/// The result of a look-up in the cache.
 #[derive(Debug)]
 pub enum Lookup {
     /// The block is decoded.
     Hit(Arc<DecodedBlock>),
-    /// Another thread decodes it.
+    /// Another thread is decoding the block.
     Pending(Arc<PendingBlock>),
-    /// It is not there: the caller has to decode it.
+    /// The block is missing, and the caller must decode it.
     Miss(DecodeGuard),
 }
 
@@ -88,12 +88,12 @@ pub struct DecodeGuard {
 }
 
 impl DecodeGuard {
-    /// What other threads wait on.
+    /// The place where other threads wait.
     pub fn pending(&self) -> &Arc<PendingBlock> {
         &self.pending
     }
 
-    /// Puts the block into the cache and wakes the waiting threads.
+    /// Stores the block in the cache, and wakes the waiting threads.
     pub fn complete(mut self, block: Arc<DecodedBlock>) {
         self.completed = true;
         self.cache.finish(self.start, Some(&block));
@@ -154,8 +154,8 @@ struct Slot {
 }
 
 impl Cache {
-    /// A cache of `budget` bytes for blocks of up to `block` bytes. With a budget of 0 nothing is kept, and still no
-    /// block is decoded by two threads at the same time.
+    /// Creates a cache of `budget` bytes for blocks of up to `block` bytes. With a budget of 0 nothing is kept, but
+    /// still no block is decoded by two threads at the same time.
     pub fn new(budget: u64, block: u32) -> Arc<Cache> {
         let block = u64::from(block.max(1));
         let shards = (budget / ((block + OVERHEAD) * MIN_BLOCKS_PER_SHARD)).clamp(1, MAX_SHARDS);
@@ -173,19 +173,19 @@ impl Cache {
         })
     }
 
-    /// Bytes of memory that blocks may take.
+    /// The memory limit for blocks, in bytes.
     pub fn budget(&self) -> u64 {
         self.budget
     }
 
-    /// Bytes of memory that the cached blocks take.
+    /// The memory in use by blocks, in bytes.
     pub fn bytes(&self) -> u64 {
         let shards = self.shards.iter();
         shards.map(|shard| lock(shard).bytes).sum()
     }
 
-    /// Looks up the block that begins at `start`, of which the first `len` bytes are needed. `requested` says that a
-    /// request waits for them; otherwise this is read-ahead. A pending block may turn out to have fewer bytes.
+    /// Looks up the block that starts at `start`, of which the first `len` bytes are needed. `requested` means that a
+    /// request is waiting for them; otherwise this is read-ahead. A pending block may turn out to have fewer bytes.
     pub fn look_up(self: &Arc<Self>, start: u64, len: usize, requested: bool) -> Lookup {
         let mut guard = self.shard(start);
         let shard = &mut *guard;
@@ -231,12 +231,12 @@ impl Cache {
         }
     }
 
-    /// Blocks that were asked for after they had been prefetched, or while they were.
+    /// The number of blocks that were requested after or during their prefetching.
     pub fn prefetched_used(&self) -> u64 {
         self.prefetched_used.get()
     }
 
-    /// The policy of prefix decoding, and its counts.
+    /// The policy of prefix decoding, and its counters.
     pub fn prefixes(&self) -> &PrefixPolicy {
         &self.prefixes
     }
@@ -247,7 +247,7 @@ impl Cache {
         }
     }
 
-    /// A buffer for the first `prefix` of `len` bytes, of any content.
+    /// A buffer for the first `prefix` of `len` bytes, with undefined contents.
     pub fn buffer(&self, prefix: usize, len: usize) -> DecodedBlock {
         let pooled = lock(&self.pool.buffers).pop();
         // A buffer of a longer block would keep its memory for ever, and one that grows takes more than it needs.

@@ -1,4 +1,4 @@
-//! What goes wrong while an image is served: each line is logged once and then counted.
+//! Problems while an image is served. Each message is logged once and then counted.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ const MAX_LINES: usize = 1000;
 /// How long a repeated line is only counted.
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Lines about what cannot be read or written. Each is logged when it is first reported. Repetitions are counted, and
+/// Messages about reads or writes that failed. Each is logged when it is first reported. Repetitions are counted, and
 /// their number is logged after a while and at the end.
 #[derive(Debug, Default)]
 pub struct FaultLog(Mutex<Reported>);
@@ -33,7 +33,7 @@ struct Repeated {
 }
 
 impl FaultLog {
-    /// Reports a fault.
+    /// Reports a problem.
     pub fn report(&self, line: impl fmt::Display) {
         let line = line.to_string();
         let mut reported = lock(&self.0);
@@ -57,7 +57,7 @@ impl FaultLog {
         reported.lines.insert(line, repeated);
     }
 
-    /// Logs what was only counted.
+    /// Logs the messages that were only counted.
     pub fn close(&self) {
         let mut reported = lock(&self.0);
         let now = Instant::now();

@@ -1,4 +1,4 @@
-//! What a server counts, and the text of it in the format of Prometheus.
+//! The counters of a server, and their text in Prometheus format.
 
 use std::fmt;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Counts one that took `time`.
+    /// Counts a request that took `time`.
     pub fn record(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let at = BOUNDS.partition_point(|&bound| bound < micros);
@@ -44,10 +44,10 @@ impl Latency {
     }
 }
 
-/// What a server counts.
+/// The counters of a server.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Requests under way.
+    /// Requests in progress.
     pub in_flight: Counter,
     /// Requests by command, in the order of [`COMMANDS`].
     pub requests: [Counter; COMMANDS.len()],
@@ -55,13 +55,13 @@ pub struct Metrics {
     pub errors: Counter,
     /// Bytes of the image that were read.
     pub bytes: Counter,
-    /// Bytes that were written, zeros too.
+    /// Bytes that were written, including zeros.
     pub written: Counter,
-    /// Bytes that trims named.
+    /// Bytes of trims.
     pub trimmed: Counter,
     /// Blocks that were in the cache.
     pub hits: Counter,
-    /// Blocks that were not, and were decoded for the request.
+    /// Blocks that were missing, and were decoded for the request.
     pub misses: Counter,
     /// Blocks that another thread was decoding.
     pub waits: Counter,
@@ -97,7 +97,7 @@ pub struct Described<'a> {
     pub store: &'a Store,
 }
 
-/// The text of all that is counted. Where there are several exports, each figure of an image has the label `export`.
+/// The text of all counters. If there are several exports, each figure of an image has the label `export`.
 pub fn metrics_text<'a>(
     images: impl Iterator<Item = Described<'a>>,
     clients: ClientCounts,

@@ -1,4 +1,4 @@
-//! What a server of an image needs, whatever its protocol: blocks decoded once and kept, read-ahead, counters.
+//! The parts of a server that do not depend on its protocol: a cache of decoded blocks, read-ahead, counters.
 //!
 //! | file | what it is for |
 //! | --- | --- |
@@ -34,11 +34,11 @@ pub use read_ahead::ReadAheadTracker;
 pub use status::{RateMeter, Status};
 pub use store::{Piece, ReadFailure, Store, Window};
 
-/// What all threads of a server share.
+/// The state shared by all threads of a server.
 pub struct ServeContext {
     /// The image.
     pub store: Store,
-    /// The most bytes to read ahead for each client or queue.
+    /// The maximum number of bytes to read ahead for each client or queue.
     pub read_ahead: u64,
     /// Ends the server.
     pub cancel: CancelToken,

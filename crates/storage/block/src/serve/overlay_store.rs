@@ -1,4 +1,4 @@
-//! The store of an image with an overlay: bytes come from the overlay where it has them, and are written to it.
+//! The store of an image with an overlay: bytes come from the overlay if it has them, and are written to it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::merged::extent;
 use crate::overlay::{Overlay, WriteError};
 
 impl Store {
-    /// Puts an overlay over the image, before it is served.
+    /// Puts an overlay on the image, before it is served.
     pub fn set_overlay(&mut self, overlay: Overlay) {
         self.overlay = Some(overlay);
     }
 
-    /// The overlay, which writes go to.
+    /// The overlay, which receives writes.
     pub fn overlay(&self) -> Option<&Overlay> {
         self.overlay.as_ref()
     }
@@ -70,9 +70,9 @@ impl Store {
         self.overlay.as_ref().is_some_and(covers)
     }
 
-    /// The run of bytes from `at` on that all take space in the file or all do not, up to byte `end` at most. Bytes
-    /// that take space may be zero, or unreadable. The run ends after `blocks` blocks of the image, and `blocks` is
-    /// reduced by those that were looked at, at least one; a run in the overlay counts as one.
+    /// The run of bytes from `at` on that all take space in the file, or all take none, up to byte `end` at most.
+    /// Bytes that take space may be zero, or unreadable. The run ends after `blocks` blocks of the image. `blocks` is
+    /// reduced by the number of blocks examined, at least one; a run in the overlay counts as one.
     ///
     /// # Errors
     /// There is no byte `at`.
@@ -80,7 +80,7 @@ impl Store {
         extent(self.image(), self.overlay(), at, end, blocks)
     }
 
-    /// Whether writing these bytes needs bytes of the image, to fill up a granule.
+    /// Whether writing these bytes needs bytes of the image, to complete a granule.
     pub fn needs_base(&self, bytes: &Range<u64>) -> bool {
         let needs = |overlay: &Overlay| overlay.needs_base(bytes);
         self.overlay.as_ref().is_some_and(needs)
@@ -108,7 +108,7 @@ impl Store {
     /// Makes bytes zero; see [`Overlay::zero`]. `window` is cleared.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Overlay::zero`].
     ///
     /// # Panics
     /// If there is no overlay, or no such bytes.
@@ -129,7 +129,7 @@ impl Store {
     /// Frees the space of bytes; see [`Overlay::trim`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Overlay::trim`].
     ///
     /// # Panics
     /// If there is no overlay.
@@ -138,10 +138,10 @@ impl Store {
         self.count(done, &self.metrics().trimmed, bytes.end - bytes.start)
     }
 
-    /// Makes durable what was written; see [`Overlay::flush`].
+    /// Makes written data durable; see [`Overlay::flush`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Overlay::flush`].
     pub fn flush(&self) -> Result<(), WriteError> {
         let Some(overlay) = self.overlay() else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Whether it pays to decode only a prefix of a block.
+//! Decides whether it pays to decode only a prefix of a block.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -11,10 +11,11 @@ const MAX_BALANCE: i64 = 1 << 20;
 /// While prefixes do not pay, every block of this number is still decoded as a prefix, to notice when they do.
 const TRIAL: u64 = 16;
 
-/// Decides between a prefix and the whole block.
+/// Chooses between a prefix and the whole block.
 ///
-/// A prefix saves decoding the rest of the block. If the rest is requested after all, the whole block is decoded anew.
-/// Which of the two happens more often depends on the clients, so bytes saved are weighed against bytes decoded twice.
+/// A prefix saves decoding the rest of the block. If the rest is requested after all, the whole block is decoded
+/// again. Which happens more often depends on the clients, so the bytes saved are weighed against the bytes decoded
+/// twice.
 #[derive(Debug)]
 pub struct PrefixPolicy {
     /// Bytes that were not decoded, less those that were decoded twice.
@@ -37,7 +38,7 @@ impl Default for PrefixPolicy {
 }
 
 impl PrefixPolicy {
-    /// How many bytes of a block of `len` bytes to decode where the first `needed` are requested.
+    /// The number of bytes to decode of a block of `len` bytes if the first `needed` are requested.
     pub fn length(&self, needed: usize, len: usize) -> usize {
         let prefix = needed.next_multiple_of(PAGE);
         // If the prefix is nearly the block, it saves too little to risk decoding it twice.

@@ -1,4 +1,4 @@
-//! Which bytes a sequential reader will request next.
+//! Predicts the next requests of a sequential reader.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ const MAX_THRESHOLD: u32 = 64;
 
 /// Follows the requests of one reader.
 ///
-/// A request that begins where the last one ended, or a little further, as those of readers that leave out holes do,
-/// continues a sequential run. Any other request begins a new run, so random readers cost nothing. If a run ends before
-/// most of what was read ahead for it is requested, the next run has to be twice as long before anything is read ahead.
-/// A run of which it was requested resets that.
+/// A request that starts where the last one ended, or a little further for readers that skip holes, continues a
+/// sequential run. Any other request starts a new run, so random readers cost nothing. If a run ends before most of
+/// its read-ahead is requested, the next run must be twice as long before anything is read ahead. A run whose
+/// read-ahead was requested resets that.
 #[derive(Debug)]
 pub struct ReadAheadTracker {
     /// The largest window.
@@ -34,7 +34,7 @@ pub struct ReadAheadTracker {
 }
 
 impl ReadAheadTracker {
-    /// Reads at most `limit` bytes ahead; nothing where that is 0.
+    /// Creates a tracker that reads at most `limit` bytes ahead; with 0 it reads nothing ahead.
     pub fn new(limit: u64) -> ReadAheadTracker {
         ReadAheadTracker {
             limit,
@@ -47,7 +47,7 @@ impl ReadAheadTracker {
         }
     }
 
-    /// Takes note of a request.
+    /// Records a request.
     pub fn record(&mut self, bytes: &Range<u64>) {
         let slack = 4 * (bytes.end - bytes.start);
         let sequential = bytes.start >= self.next && bytes.start - self.next <= slack;
@@ -80,7 +80,7 @@ impl ReadAheadTracker {
         }
     }
 
-    /// What to read ahead next: at most `step` bytes, up to byte `end`.
+    /// The next range to read ahead: at most `step` bytes, up to byte `end`.
     pub fn next_step(&self, step: u64, end: u64) -> Option<Range<u64>> {
         if self.run < self.threshold {
             return None;
@@ -90,7 +90,7 @@ impl ReadAheadTracker {
         (from < to).then_some(from..to)
     }
 
-    /// Takes note that a step was read.
+    /// Records that a step was read.
     pub fn advance(&mut self, step: &Range<u64>) {
         self.done = step.end;
     }

@@ -1,26 +1,26 @@
-//! One line about how a server is doing.
+//! The status of a server in one line.
 
 use std::fmt;
 use std::time::Instant;
 
 use super::metrics::Metrics;
 
-/// How a server is doing. `Display` gives one line.
+/// The status of a server. `Display` prints one line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Status {
     /// Clients connected.
     pub clients: u64,
-    /// Bytes read a second, since the last sample.
+    /// Bytes read per second, since the last sample.
     pub bytes: f64,
-    /// Bytes written a second, since the last sample.
+    /// Bytes written per second, since the last sample.
     pub written: f64,
-    /// Requests a second, since the last sample.
+    /// Requests per second, since the last sample.
     pub requests: f64,
-    /// The share of blocks that were found decoded, since the last sample, if any were asked for.
+    /// The share of requested blocks that were already decoded, since the last sample; `None` without requests.
     pub hits: Option<f64>,
 }
 
-/// Turns counters into rates, by what they were at the last sample.
+/// Turns counters into rates since the last sample.
 #[derive(Debug)]
 pub struct RateMeter {
     at: Instant,
@@ -52,7 +52,7 @@ impl Totals {
 }
 
 impl RateMeter {
-    /// The first sample is taken now.
+    /// Creates a meter and takes the first sample.
     pub fn new(metrics: &[&Metrics]) -> RateMeter {
         RateMeter {
             at: Instant::now(),
@@ -60,7 +60,7 @@ impl RateMeter {
         }
     }
 
-    /// Takes a sample of the images that are served. `clients` are connected.
+    /// Takes a sample of the served images. `clients` is the number of connected clients.
     pub fn sample(&mut self, metrics: &[&Metrics], clients: u64) -> Status {
         let seconds = self.at.elapsed().as_secs_f64().max(1e-9);
         let (before, now) = (self.totals, Totals::of(metrics));

@@ -18,7 +18,7 @@ use crate::overlay::Overlay;
 /// A block to decode and how many of its bytes. The thread that decodes it takes it out.
 pub(super) type DecodeTask = Mutex<Option<(Block, usize, DecodeGuard)>>;
 
-/// An image, the blocks of it that are decoded, and what decodes the others.
+/// An image with its decoded blocks, and the means to decode others.
 #[derive(Debug)]
 pub struct Store {
     image: Arc<Image>,
@@ -33,7 +33,7 @@ pub struct Store {
 /// Bytes of the image cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadFailure {
-    /// The first of the requested bytes that cannot be read.
+    /// The first requested byte that cannot be read.
     pub at: u64,
 }
 
@@ -47,7 +47,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// How many bytes it has.
+    /// The number of bytes.
     pub fn len(&self) -> u64 {
         match self {
             Piece::Zero(len) => *len,
@@ -55,14 +55,14 @@ impl Piece {
         }
     }
 
-    /// Whether it has none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// A range of an image that is being read: the pieces that are there, and what the others wait for. Its memory is
-/// kept from one range to the next.
+/// A range of an image that is being read: its available pieces, and the pending ones. The memory is kept from one
+/// range to the next.
 #[derive(Debug, Default)]
 pub struct Window {
     pub(super) from: u64,
@@ -95,7 +95,7 @@ impl Window {
         !self.pending.is_empty()
     }
 
-    /// The pieces, in order. All are there after [`Store::fill`].
+    /// The pieces, in order. All are available after [`Store::fill`].
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -121,7 +121,8 @@ impl Window {
 }
 
 impl Store {
-    /// An image of which up to `budget` bytes are kept decoded. `rounds` decodes blocks that are needed at once.
+    /// Creates a store for an image that keeps up to `budget` bytes decoded. `rounds` decodes blocks that are needed
+    /// at once.
     pub fn new(image: Arc<Image>, budget: u64, rounds: Rounds) -> Store {
         Store {
             cache: Cache::new(budget, image.block_size()),
@@ -144,27 +145,27 @@ impl Store {
         &self.cache
     }
 
-    /// What decodes blocks that are needed at once.
+    /// The rounds that decode blocks needed at once.
     pub fn rounds(&self) -> &Rounds {
         &self.rounds
     }
 
-    /// What is counted.
+    /// The counters.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// What went wrong.
+    /// The log of problems.
     pub fn faults(&self) -> &FaultLog {
         &self.faults
     }
 
     /// Looks up the blocks from byte `range.start` on, until they have `most` bytes or the range ends, and returns
-    /// where that is. `window` is cleared first. Nothing is decoded here. The caller has to [fill](Store::fill), clear
-    /// or drop the window, since other threads may wait for its blocks.
+    /// that end. `window` is cleared first. Nothing is decoded here. The caller must [fill](Store::fill), clear or
+    /// drop the window, since other threads may wait for its blocks.
     ///
     /// # Errors
-    /// The image cannot say where its bytes are.
+    /// The image cannot locate the bytes.
     pub fn look_up(
         &self,
         range: Range<u64>,
@@ -254,7 +255,7 @@ impl Store {
             .map_err(|error| self.report(&error, at))
     }
 
-    /// Decodes and reads what a window lacks, on the workers of `pool` and this thread.
+    /// Decodes and reads the missing parts of a window, on the workers of `pool` and this thread.
     ///
     /// # Errors
     /// The first byte that cannot be read.
@@ -332,7 +333,7 @@ impl Store {
         Some(decoded)
     }
 
-    /// Decodes the blocks of a range that are neither decoded nor pending. It waits for no other thread.
+    /// Decodes the blocks of a range that are neither decoded nor pending. Waits for no other thread.
     pub fn prefetch(&self, pool: &Pool, range: Range<u64>, window: &mut Window) {
         window.clear();
         let mut at = range.start;

@@ -1,4 +1,4 @@
-//! A directory as an image: a file system that its own program makes.
+//! A directory as an image: another program makes a file system of it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::error::Error;
 use crate::file::ImageFile;
 use crate::hash::Hash;
 
-/// A file system that a directory is packed as.
+/// A file system for packing a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileSystem {
-    /// ext4, which can be written, by `mke2fs -d`.
+    /// ext4, which is writable, by `mke2fs -d`.
     #[default]
     Ext4,
     /// squashfs, without its own compression, by `mksquashfs`.
@@ -29,7 +29,7 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// All, in the order in which they are shown.
+    /// All file systems, in the order of listings.
     pub const ALL: [FileSystem; 2] = [FileSystem::Ext4, FileSystem::Squashfs];
 
     /// Its name.
@@ -77,7 +77,7 @@ struct Contents {
     id: [u8; 16],
 }
 
-/// The least bytes that may be asked for; there is no ext4 of fewer.
+/// The minimum size of an ext4 in bytes.
 pub const LEAST: u64 = 64 << 10;
 /// Bytes of a block of ext4.
 const BLOCK: u64 = 4096;
@@ -146,8 +146,8 @@ impl Contents {
     }
 }
 
-/// Has a file system made of a directory, in a file without a name in `TMPDIR` or `/tmp`. `size` is for ext4; without it
-/// there is room for the directory and little more.
+/// Makes a file system of a directory, in a nameless file in `TMPDIR` or `/tmp`. `size` is for ext4; without it, the
+/// file system has room for the directory and little more.
 ///
 /// # Errors
 /// The program is not installed or fails, or the directory cannot be read.

@@ -8,8 +8,8 @@ use evener_runtime::tuner::SetupError;
 
 use crate::error::Error;
 
-/// A session could not be opened or did not run to its end. Every message is one line that says what, where and
-/// what to do.
+/// A session could not be opened or did not run to its end. Every message is one line that says what failed, where,
+/// and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -29,28 +29,28 @@ pub enum SessionError {
         to_listen(address, reason)
     )]
     Listen {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why.
+        /// The reason.
         reason: io::Error,
     },
     /// The certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] crate::nbd::TlsError),
-    /// The directory cannot become an image.
+    /// The directory cannot be packed.
     #[error("{name}: {what}")]
     Directory {
         /// The directory.
         name: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// The image has no such bytes.
+    /// The image does not have the requested bytes.
     #[error("{name}: {what}")]
     Range {
         /// The image.
         name: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// The file with the process id cannot be written.
@@ -61,7 +61,7 @@ pub enum SessionError {
     PidFile {
         /// The file.
         name: String,
-        /// Why.
+        /// The reason.
         reason: io::Error,
     },
     /// Another server has the file with its process id.
@@ -71,13 +71,13 @@ pub enum SessionError {
     Runs {
         /// The file.
         name: String,
-        /// What it has.
+        /// The process ID in it.
         id: String,
     },
-    /// The image cannot become a disk.
+    /// The image cannot become a block device.
     #[error(transparent)]
     Disk(#[from] crate::ublk::Error),
-    /// The plan is not possible for decoding blocks.
+    /// The plan cannot decode blocks.
     #[error(transparent)]
     Plan(#[from] SetupError),
     /// The run failed.
@@ -103,7 +103,7 @@ impl SessionError {
         }
     }
 
-    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
+    /// Whether the only problem is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             SessionError::Image(error) => error.is_closed_pipe(),

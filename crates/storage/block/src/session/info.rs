@@ -13,43 +13,43 @@ use crate::block::Place;
 use crate::hash::Hash;
 use crate::pack::Packed;
 
-/// What is known of an image without decoding it. `Display` gives some lines for people, `Serialize` is for programs.
+/// What is known of an image without decoding it. `Display` prints some readable lines, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Info {
     /// The image.
     pub name: String,
     /// Its format.
     pub format: &'static str,
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub size: u64,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub packed_size: u64,
     /// `size` divided by `packed_size`.
     pub ratio: f64,
-    /// Bytes of its largest block that is decoded.
+    /// The length of its largest block that must be decoded.
     pub block_size: u32,
-    /// The blocks of each codec, and of none.
+    /// The blocks by codec, including uncompressed ones.
     pub codecs: BTreeMap<&'static str, CodecUse>,
-    /// Bytes that are zero and take no space.
+    /// The number of zero bytes that take no space.
     pub zero_bytes: u64,
-    /// About how many blocks these would be.
+    /// The approximate number of blocks with these bytes.
     pub zero_blocks: u64,
-    /// The hash over the image, as it is stored in the image.
+    /// The root hash stored in the image.
     pub root: Option<Hash>,
 }
 
 /// The blocks of a codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CodecUse {
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Bytes of them.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Packed bytes of them.
+    /// Their packed size in bytes.
     pub packed: u64,
 }
 
-/// What a file is. `Display` gives some lines for people, `Serialize` is for programs.
+/// The contents of a file. `Display` prints some readable lines, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Described {
@@ -71,7 +71,7 @@ impl fmt::Display for Described {
 /// Describes `input`: an image, or an overlay if no format is given.
 ///
 /// # Errors
-/// It cannot be read, is damaged or not supported.
+/// The input cannot be read, is damaged, or is not supported.
 pub fn describe(input: &OsStr, options: OpenOptions) -> Result<Described, SessionError> {
     let overlay = match options.format {
         None => overlay_info(input)?,
@@ -86,7 +86,7 @@ pub fn describe(input: &OsStr, options: OpenOptions) -> Result<Described, Sessio
 /// Describes the image `input`.
 ///
 /// # Errors
-/// It cannot be read, is damaged or not supported.
+/// The input cannot be read, is damaged, or is not supported.
 pub fn info(input: &OsStr, options: OpenOptions) -> Result<Info, SessionError> {
     let image = open(input, &options)?;
     let mut codecs = BTreeMap::<_, CodecUse>::new();

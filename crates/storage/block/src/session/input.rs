@@ -1,4 +1,4 @@
-//! What an input is: a file, or something on a server.
+//! Inputs: files, or images on servers.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -15,20 +15,20 @@ use crate::remote::{self, Found};
 pub enum Input {
     /// A file, or a pipe as standard input.
     File(InputFile),
-    /// A disk of an NBD server. A guest may have written what looks like another format into it.
+    /// A disk on an NBD server. A guest may have written bytes into it that look like another format.
     Disk(ImageFile),
     /// A file of a web server.
     Remote(ImageFile),
-    /// A file of a web server that gives no ranges.
+    /// A file on a web server that does not support ranges.
     Stream {
-        /// What messages call it.
+        /// The name in messages.
         name: String,
-        /// All of it, in order.
+        /// Its bytes, in order.
         input: Box<dyn Read + Send>,
     },
 }
 
-/// Opens an input by its text: a path, `-`, or a URL.
+/// Opens the input with this name: a path, `-`, or a URL.
 ///
 /// # Errors
 /// There is no such input.
@@ -47,10 +47,11 @@ pub fn find(text: &OsStr) -> Result<Input, SessionError> {
     })
 }
 
-/// A file that can be read at any place, here or on a server, and whether it is a disk of an NBD server.
+/// Opens a file that can be read at any offset, local or on a server, and returns whether it is a disk on an NBD
+/// server.
 ///
 /// # Errors
-/// There is no such file, or it can only be read in order.
+/// There is no such file, or it can only be read sequentially.
 pub fn file(text: &OsStr) -> Result<(ImageFile, bool), SessionError> {
     match find(text)? {
         Input::File(file) => Ok((named(text, file)?, false)),
@@ -65,10 +66,10 @@ pub fn file(text: &OsStr) -> Result<(ImageFile, bool), SessionError> {
     }
 }
 
-/// The file that a path names.
+/// Opens the file at a path.
 ///
 /// # Errors
-/// It is a pipe or a terminal.
+/// The file is a pipe or a terminal.
 pub fn named(text: &OsStr, file: InputFile) -> Result<ImageFile, SessionError> {
     let file = ImageFile::of(file)?;
     Ok(match text.to_str() {

@@ -79,14 +79,15 @@ where
         })
 }
 
-/// How an image is opened.
+/// How to open an image.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Its format; `None` to recognise it.
+    /// The format; `None` recognises it.
     pub format: Option<&'static Format>,
-    /// An image that has a backing file is refused, as one that is not trusted may name any file.
+    /// Rejects an image with a backing file, because an untrusted image may name any file.
     pub no_backing: bool,
-    /// The backing file of the image, instead of that which it names. An image from a server or in a tar chooses none.
+    /// The backing file of the image, instead of the one it names. An image on a server or in a tar never selects
+    /// one.
     pub backing: Option<PathBuf>,
 }
 

@@ -1,11 +1,11 @@
-//! Names of outputs that say that they are in another format than what is written.
+//! Checks output names that belong to another format.
 
 use std::ffi::OsStr;
 
 use super::SessionError;
 use crate::codec::{Codec, ZSTD};
 
-/// What is written.
+/// A format of output.
 pub struct Written {
     /// What messages call it.
     what: &'static str,
@@ -15,7 +15,7 @@ pub struct Written {
     to_do: &'static str,
 }
 
-/// What `unpack` writes.
+/// The output of `unpack`.
 pub static RAW_OUTPUT: Written = Written {
     what: "a raw image",
     endings: &[".img", ".raw", ".iso"],
@@ -40,7 +40,7 @@ const ENDINGS: [&str; 23] = [
     ".tgz", ".xz", ".bz2", ".lz", ".lz4", ".lzo", ".zip", ".7z", ".cloop", ".zst", ".zstd", ".evb",
 ];
 
-/// What `pack` writes with a codec.
+/// The output of `pack` with a codec.
 pub fn packed(codec: &Codec) -> &'static Written {
     match codec.name == ZSTD.name {
         true => &IN_ZSTD,
@@ -48,11 +48,11 @@ pub fn packed(codec: &Codec) -> &'static Written {
     }
 }
 
-/// Checks that the name of an output does not say that it is in another format than what is written: other programs would
-/// take its bytes for that.
+/// Checks that the name of an output does not belong to another format than the output has. Other programs would
+/// misread it.
 ///
 /// # Errors
-/// It does.
+/// The name belongs to another format.
 pub fn named_as(output: &OsStr, written: &Written) -> Result<(), SessionError> {
     let name = output.to_string_lossy().to_ascii_lowercase();
     // What is no file has a name that says nothing of what is in it.

@@ -12,24 +12,24 @@ use super::SessionError;
 use crate::hash::Hash;
 use crate::overlay::{OverlaySummary, is_overlay};
 
-/// What is known of an overlay. `Display` gives some lines for people, `Serialize` is for programs.
+/// What is known of an overlay. `Display` prints some readable lines, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OverlayInfo {
     /// The overlay.
     pub name: String,
     /// Always `overlay`.
     pub format: &'static str,
-    /// The image under it, by the name that it had.
+    /// The original name of the image below it.
     pub base: String,
-    /// The format of that.
+    /// The format of that image.
     pub base_format: String,
     /// The identity of that image.
     pub base_identity: Hash,
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub size: u64,
-    /// Bytes of it that are in the overlay, zeros included.
+    /// The number of its bytes that are in the overlay, including zeros.
     pub bytes: u64,
-    /// Bytes that the file takes.
+    /// The space that the file takes, in bytes.
     pub file_bytes: u64,
 }
 

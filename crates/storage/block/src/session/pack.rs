@@ -23,25 +23,25 @@ use crate::format::RAW;
 use crate::pack::{Pack, PackSink, PackSource, Packed, Sequential};
 use crate::{MAX_BLOCK, MIN_BLOCK};
 
-/// Bytes of a block unless others are asked for.
+/// The default block size in bytes.
 pub const DEFAULT_BLOCK: u32 = 64 << 10;
 
-/// How an image is packed.
+/// How to pack an image.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
     /// The codec.
     pub codec: &'static Codec,
-    /// Its level; the default of the codec unless given.
+    /// Its level; by default that of the codec.
     pub level: Option<i32>,
-    /// Bytes of a block, a power of two.
+    /// The block size in bytes, a power of two.
     pub block: u32,
-    /// How the input is opened.
+    /// How to open the input.
     pub open: OpenOptions,
-    /// Overlays of the input, which lie over one another and are packed together with it.
+    /// Stacked overlays of the input, which are packed together with it.
     pub overlays: Vec<PathBuf>,
-    /// The file system that a directory is packed as; ext4 unless given.
+    /// The file system for packing a directory; by default ext4.
     pub file_system: Option<FileSystem>,
-    /// Bytes of an ext4; as many as the directory needs unless given.
+    /// The size of an ext4 in bytes; by default as large as the directory needs.
     pub size: Option<u64>,
 }
 
@@ -59,10 +59,10 @@ impl Default for PackOptions {
     }
 }
 
-/// Bytes of a block from text: `64K`, `1M`, `65536`.
+/// Parses a block size: `64K`, `1M`, `65536`.
 ///
 /// # Errors
-/// It is no power of two, or too small or too large.
+/// It is not a power of two, or too small or too large.
 pub fn block_size(text: &str) -> Result<u32, String> {
     let size = bytes(text).ok().and_then(|size| u32::try_from(size).ok());
     let fits = |size: &u32| size.is_power_of_two() && (4096..=MAX_BLOCK).contains(size);
@@ -79,13 +79,13 @@ pub struct PackSession {
     sink: PackSink,
 }
 
-/// Packs `input` into `output`, a file or `-`. The input is an image, a URL of one, a directory, or `-` for a raw image from a pipe; a
-/// file as standard input is read as if it were named. A raw image that gzip, xz or zstd compressed as one stream is
-/// decompressed.
+/// Packs `input` into `output`, a file or `-`. The input is an image, a URL of one, a directory, or `-` for a raw
+/// image from a pipe. A file as the standard input is treated as if it were named. A raw image that gzip, xz or zstd
+/// compressed as one stream is decompressed.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or not supported; the options contradict each other; or the output cannot be
-/// created.
+/// The input cannot be read, is damaged, or is not supported; the options contradict each other; or the output cannot
+/// be created.
 pub fn pack(
     input: &OsStr,
     output: &OsStr,
@@ -224,7 +224,7 @@ fn level(codec: &Codec, asked: Option<i32>) -> Result<i32, SessionError> {
 }
 
 impl PackSession {
-    /// Bytes of the image, if they are known.
+    /// The size of the image in bytes, if known.
     pub fn bytes(&self) -> Option<u64> {
         Some(self.source.as_image()?.image().size())
     }
@@ -237,7 +237,7 @@ impl PackSession {
     /// Runs to the end of the input. If it is cancelled, there is no output.
     ///
     /// # Errors
-    /// What could not be read, packed or written.
+    /// Reading, packing or writing failed.
     pub fn run(
         self,
         runtime: &Runtime,

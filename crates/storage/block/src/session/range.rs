@@ -1,4 +1,4 @@
-//! Which bytes of an image are served: all, a range, or a partition.
+//! The served bytes of an image: all, a range, or a partition.
 //!
 //! Source: UEFI 2.10, chapter 5: the master boot record and the GUID partition table.
 
@@ -21,14 +21,14 @@ pub enum ByteRange {
     /// All.
     #[default]
     Whole,
-    /// From byte `offset` on, `length` or all that follow.
+    /// From byte `offset` on, `length` bytes or all that follow.
     Bytes {
         /// The first byte.
         offset: u64,
-        /// How many.
+        /// The number of bytes.
         length: Option<u64>,
     },
-    /// A partition, counted from 1. In a master boot record the logical ones begin with 5.
+    /// A partition, counted from 1. In a master boot record, logical partitions start with 5.
     Partition(u32),
 }
 

@@ -19,68 +19,69 @@ use crate::overlay::{Base, Overlay};
 use crate::serve::{ServeContext, Store};
 use crate::units::{DECODING, work};
 
-/// Bytes of decoded blocks that are cached by default.
+/// The default size of the cache of decoded blocks, in bytes.
 pub const DEFAULT_CACHE: u64 = 64 << 20;
 /// Bytes to read ahead by default: enough that a reader which works between its requests finds the next one decoded,
 /// and few compared with the cache.
 const AUTO_READ_AHEAD: u64 = 2 << 20;
 
-/// How an image is served.
+/// How to serve images.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Where clients connect.
+    /// The address for clients.
     pub address: Address,
-    /// The names of the exports, one for each image. If there are none, one image has the empty name, and several have the
-    /// names of their files.
+    /// The names of the exports, one for each image. Without names, a single image has the empty name, and several
+    /// have the names of their files.
     pub exports: Vec<String>,
     /// The bytes of each image that clients see.
     pub range: ByteRange,
-    /// Whether clients may write, and where that goes.
+    /// Whether clients may write, and the destination of writes.
     pub writes: Writes,
-    /// TLS, for clients that begin it or for all.
+    /// TLS, either optional or required for clients.
     pub tls: Option<TlsOptions>,
-    /// A file for the process id, which is there once clients can connect and until the server ends.
+    /// A file for the process ID, which exists while clients can connect.
     pub pid_file: Option<PathBuf>,
-    /// The server ends when the last client is gone that chose an export.
+    /// Ends the server when the last client that chose an export is gone.
     pub exit_last: bool,
-    /// Where metrics are served over HTTP.
+    /// The address for metrics over HTTP.
     pub metrics: Option<Address>,
-    /// Names of this machine that collectors of metrics may use, beside those that [`Hosts`](evener_sockets::Hosts) has.
+    /// Additional host names of this machine for collectors of metrics, beyond those in
+    /// [`Hosts`](evener_sockets::Hosts).
     pub hosts: Vec<HostName>,
-    /// How images are opened.
+    /// How to open images.
     pub open: OpenOptions,
-    /// Bytes of decoded blocks that are cached, of all images; each has the same share.
+    /// The size of the cache of decoded blocks, in bytes, for all images; each gets the same share.
     pub cache: u64,
-    /// What is decoded before it is requested.
+    /// The amount of read-ahead.
     pub read_ahead: ReadAhead,
     /// The plan for decoding blocks that are needed at once.
     pub plan: Choice,
 }
 
-/// The certificates of a server, and what it wants of clients.
+/// The certificates of a server, and its demands on clients.
 #[derive(Clone, Debug)]
 pub struct TlsOptions {
     /// A folder with `server-cert.pem` and `server-key.pem`.
     pub folder: PathBuf,
-    /// Clients have to be signed by `ca-cert.pem`, in the same folder.
+    /// Whether the certificates of clients must be signed by `ca-cert.pem` in the same folder.
     pub verifies_clients: bool,
-    /// Clients without TLS are refused.
+    /// Whether clients without TLS are rejected.
     pub is_required: bool,
 }
 
-/// Whether clients may write, and where that goes.
+/// Whether clients may write, and the destination of writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
     /// Images are read only.
     #[default]
     Refused,
-    /// Into the last of these files, which lie over one another and over the one image.
+    /// Into the last of these stacked overlays on a single image.
     Overlays(Vec<PathBuf>),
     /// Into a temporary file for each image, until the server ends.
     Temporary,
 }
 
-/// What is decoded for a sequential reader before it is requested.
+/// The amount of data that is decoded for a sequential reader before it is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadAhead {
     /// As much as is useful.
@@ -88,7 +89,7 @@ pub enum ReadAhead {
     Auto,
     /// Nothing.
     Off,
-    /// At most this number of bytes.
+    /// At most this many bytes.
     Bytes(u64),
 }
 
@@ -116,10 +117,10 @@ impl ReadAhead {
     }
 }
 
-/// A number of bytes from text: `64M`, `1G`, `65536`.
+/// Parses a number of bytes: `64M`, `1G`, `65536`.
 ///
 /// # Errors
-/// The text is no such number.
+/// The text is not a number of bytes.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -136,7 +137,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "a number of bytes, as 65536, 64M or 1G".into())
 }
 
-/// An image that can be served. Clients can connect, and wait until it runs.
+/// Images that can be served. Clients can connect, and wait until it runs.
 pub struct ServeSession {
     exports: Vec<NamedExport>,
     end: End,
@@ -146,26 +147,26 @@ pub struct ServeSession {
     _pid_file: Option<PidFile>,
 }
 
-/// What was served. `Display` gives one line.
+/// The result of serving. `Display` prints one line.
 #[derive(Clone, Debug, Default)]
 pub struct Served {
-    /// How many clients there were. A disk has none.
+    /// The number of clients. A block device has none.
     pub clients: u64,
-    /// How many requests there were.
+    /// The number of requests.
     pub requests: u64,
     /// Bytes that were read.
     pub bytes: u64,
-    /// Bytes that were written, zeros included.
+    /// Bytes that were written, including zeros.
     pub written: u64,
-    /// How blocks that were needed at once were decoded, by their number, of each image.
+    /// How blocks needed at once were decoded, by their number, for each image.
     pub loads: Vec<(String, Vec<LoadReport>)>,
     /// Blocks that were decoded for read-ahead.
     pub prefetched: u64,
-    /// How many of them were requested then.
+    /// The number of these blocks that were then requested.
     pub prefetched_used: u64,
     /// Blocks of which only a prefix was decoded.
     pub prefixes: u64,
-    /// Of how many of them more was requested then.
+    /// The number of these blocks of which more was then requested.
     pub prefixes_extended: u64,
 }
 
@@ -190,7 +191,7 @@ impl Served {
         served
     }
 
-    /// Lines that say how blocks were decoded, and why.
+    /// Lines that explain how blocks were decoded, and why.
     pub fn explained(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let several = self.loads.len() > 1;
@@ -273,11 +274,11 @@ fn file_name(input: &OsStr) -> String {
     last.map_or_else(|| path.to_owned(), |last| last.into_owned())
 }
 
-/// Opens the images `inputs` and what is written over them, and listens for clients. `cancel` ends the session.
+/// Opens the images `inputs` and their overlays, and listens for clients. `cancel` ends the session.
 ///
 /// # Errors
-/// An image cannot be read or has no such bytes, names are not different, the overlay is of another image or in use, the
-/// plan is not possible, or the server cannot listen at the addresses.
+/// An image cannot be read or does not have the requested bytes, names are not distinct, an overlay belongs to
+/// another image or is in use, the plan is not possible, or the server cannot listen at the addresses.
 pub fn serve(
     inputs: &[OsString],
     options: &ServeOptions,
@@ -354,20 +355,20 @@ pub fn serve(
 }
 
 impl ServeSession {
-    /// Where clients connect.
+    /// The address for clients.
     pub fn address(&self) -> Address {
         self.listener.address()
     }
 
-    /// Where metrics are served.
+    /// The address for metrics.
     pub fn metrics_address(&self) -> Option<Address> {
         self.metrics.as_ref().map(Collectors::address)
     }
 
-    /// Serves until it is cancelled, and calls `on_status` every second. At the end, all that was written is durable.
+    /// Serves until it is cancelled, and calls `on_status` every second. At the end, all written data is durable.
     ///
     /// # Errors
-    /// The system cannot wait for clients any more, or what was written may not be durable.
+    /// The system cannot wait for clients any more, or written data may not be durable.
     pub fn run(
         self,
         runtime: &Runtime,

@@ -28,35 +28,35 @@ const AUTO_QUEUES: usize = 4;
 pub struct DiskOptions {
     /// Queues; by default one for each worker, up to four.
     pub queues: Option<u16>,
-    /// Requests under way in each.
+    /// Requests in progress in each queue.
     pub depth: u16,
     /// A device to recover, by its number, instead of a new one.
     pub recover: Option<u32>,
-    /// Overlays that lie over one another and over the image. The last is written; without one the disk is read only.
+    /// Stacked overlays on the image. The last one is written; without one the disk is read only.
     pub overlays: Vec<PathBuf>,
-    /// How images are opened.
+    /// How to open images.
     pub open: OpenOptions,
-    /// Bytes of decoded blocks that are cached.
+    /// The size of the cache of decoded blocks, in bytes.
     pub cache: u64,
-    /// What is decoded before it is requested.
+    /// The amount of read-ahead.
     pub read_ahead: ReadAhead,
     /// The plan for decoding blocks that are needed at once.
     pub plan: Choice,
 }
 
-/// An image that can become a disk.
+/// An image that can become a block device.
 pub struct DiskSession {
     image: Arc<Image>,
     options: DiskOptions,
     cancel: CancelToken,
 }
 
-/// A disk that is served. `Display` gives one line.
+/// A served block device. `Display` prints one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// The image.
     pub name: String,
-    /// Bytes of it.
+    /// Its size in bytes.
     pub size: u64,
     /// The number of the device.
     pub id: u32,
@@ -81,11 +81,11 @@ pub fn disk(
 }
 
 impl DiskSession {
-    /// Creates or recovers the disk, serves it until it is cancelled, and removes it. `started` is called when it
-    /// exists.
+    /// Creates or recovers the block device, serves it until it is cancelled, and removes it. `started` is called
+    /// when it exists.
     ///
     /// # Errors
-    /// The driver is not there or refuses, an overlay cannot be used, or what was written may not be durable.
+    /// The driver is missing or refuses, an overlay cannot be used, or written data may not be durable.
     pub fn run(
         self,
         runtime: &Runtime,

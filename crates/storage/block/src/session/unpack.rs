@@ -23,11 +23,11 @@ pub struct UnpackSession {
     sink: UnpackSink,
 }
 
-/// Unpacks `input`, with overlays that lie over one another, into `output`: a raw image with holes where it is zero, or `-`.
+/// Unpacks `input`, with stacked overlays, into `output`: a raw image with holes for zeros, or `-`.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or not supported; the overlay is of another image or in use; or the output
-/// cannot be created.
+/// The input cannot be read, is damaged, or is not supported; an overlay belongs to another image or is in use; or
+/// the output cannot be created.
 pub fn unpack(
     input: &OsStr,
     output: &OsStr,
@@ -49,7 +49,7 @@ pub fn unpack(
 }
 
 impl UnpackSession {
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub fn bytes(&self) -> u64 {
         self.merged.image().size()
     }
@@ -62,7 +62,7 @@ impl UnpackSession {
     /// Runs to the end of the image. If it is cancelled, there is no output.
     ///
     /// # Errors
-    /// Something cannot be read, decoded or written, or a checksum differs.
+    /// Reading, decoding or writing failed, or a checksum is wrong.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, SessionError> {
         let (first_error, count) = (self.service.first_error(), self.sink.count());
         let parts = (self.source, self.service, self.sink);

@@ -24,36 +24,36 @@ pub struct VerifySession {
     service: Decode,
 }
 
-/// What was found. `Display` gives some lines for people, `Serialize` is for programs.
+/// The result of verification. `Display` prints some readable lines, `Serialize` is for programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verified {
     /// The image.
     pub name: String,
     /// Its format.
     pub format: &'static str,
-    /// Every block was checked and is good, and so are the root and the rest of the file.
+    /// Whether every block was checked and is good, and so are the root hash and the rest of the file.
     pub good: bool,
-    /// Not all of it was checked.
+    /// Whether verification was cancelled before its end.
     pub cancelled: bool,
-    /// Good blocks by what they were compared with; `nothing` for those without a checksum, `zero` for those that take no
-    /// space or are compared with zeros.
+    /// The number of good blocks by kind of check: `nothing` for those without a checksum, `zero` for those that take
+    /// no space or must be zeros.
     pub checked: BTreeMap<&'static str, u64>,
     /// Bad blocks, at most ten thousand.
     pub bad: Vec<BadBlock>,
-    /// How many bad blocks there are.
+    /// The total number of bad blocks.
     pub bad_count: u64,
-    /// The hash over the image, as it is stored in the image.
+    /// The root hash stored in the image.
     pub root: Option<Hash>,
-    /// Whether that is the hash over the hashes in the image. If all blocks are good, it is then the hash of the image.
+    /// Whether it matches the hashes in the image. If all blocks are good, it is then the hash of the image.
     pub root_good: Option<bool>,
-    /// What is wrong in the file although every byte of the image can be read.
+    /// Problems of the file that do not affect the bytes of the image.
     pub faults: Vec<String>,
 }
 
-/// Verifies `input`: every block is decoded and compared with what was stored beside it.
+/// Verifies `input`: every block is decoded and compared with its stored checksum or hash.
 ///
 /// # Errors
-/// The input cannot be read, is damaged or not supported.
+/// The input cannot be read, is damaged, or is not supported.
 pub fn verify(input: &OsStr, options: OpenOptions) -> Result<VerifySession, SessionError> {
     let image = open(input, &options)?;
     let merged = Merged::new(Arc::clone(&image), None);
@@ -66,15 +66,15 @@ pub fn verify(input: &OsStr, options: OpenOptions) -> Result<VerifySession, Sess
 }
 
 impl VerifySession {
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub fn bytes(&self) -> u64 {
         self.image.size()
     }
 
-    /// Runs until every block was checked, or it is cancelled.
+    /// Runs until every block is verified, or it is cancelled.
     ///
     /// # Errors
-    /// The file cannot be read, or changed meanwhile. Bad blocks are no errors here.
+    /// The file cannot be read, or changed meanwhile. Bad blocks are not errors here.
     pub fn run(
         self,
         runtime: &Runtime,

@@ -1,4 +1,4 @@
-//! A device that is created or recovered, and whether it belongs to the image.
+//! A device that is created or recovered, and the check that it belongs to the image.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,17 +20,17 @@ const REQUEST: u32 = 512 << 10;
 /// How often, and how long each time, to wait for the end of a server that was killed.
 const RECOVERY_WAIT: (u32, Duration) = (500, Duration::from_millis(10));
 
-/// Which device is served.
+/// The device to serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceSpec {
-    /// A new one.
+    /// A new device.
     New {
-        /// The most queues. The driver creates no more than there are processors.
+        /// The maximum number of queues. The driver creates at most one per CPU.
         queues: u16,
-        /// Requests under way in each.
+        /// Requests in progress in each queue.
         depth: u16,
     },
-    /// The device of this number, whose server has ended.
+    /// An existing device by number, whose server has ended.
     Existing(u32),
 }
 
@@ -43,8 +43,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Creates a device for an image, or finds the one to recover, which is not changed yet. `written` is the file that
-    /// is written, by its device and inode; without one the disk is read only.
+    /// Creates a device for an image, or finds the one to recover, which is not changed yet. `written` is the
+    /// writable file, by its device and inode; without one the disk is read only.
     ///
     /// # Errors
     /// There is no driver, no such device, or it has another image.
@@ -125,17 +125,17 @@ impl Device {
         })
     }
 
-    /// Its number.
+    /// The number of the device.
     pub fn id(&self) -> u32 {
         self.info.device
     }
 
-    /// How many queues it has.
+    /// The number of queues.
     pub fn queues(&self) -> u16 {
         self.info.queues
     }
 
-    /// How many requests each has.
+    /// The number of requests in each queue.
     pub fn depth(&self) -> u16 {
         self.info.depth
     }
@@ -145,9 +145,9 @@ impl Device {
         self.recovered
     }
 
-    /// Opens the character device, through which queues are served. A device that is recovered has no server from here
-    /// to [`Device::start`] and cannot have another, so as little as possible should be done in between. `None`: it was
-    /// cancelled before the last server had ended.
+    /// Opens the character device, through which queues are served. A recovered device has no server from here to
+    /// [`Device::start`] and cannot get another one, so do as little as possible in between. `None`: it was cancelled
+    /// before the last server had ended.
     pub fn node(&mut self, cancel: &CancelToken) -> Result<Option<Arc<File>>, Error> {
         let id = self.id();
         if self.recovered {

@@ -1,9 +1,9 @@
-//! Why an image cannot be a device.
+//! Why an image cannot become a block device.
 
 use std::io;
 
-/// An image cannot become a device, or stopped being one. Every message is one line that says what, where and what to
-/// do.
+/// An image cannot become a block device, or stopped being one. Every message is one line that says what failed,
+/// where, and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,13 +20,13 @@ pub enum Error {
         "io_uring cannot be used: {0}; see sysctl kernel.io_uring_disabled, and the limits of a container"
     )]
     NoRing(io::Error),
-    /// The driver lacks something.
+    /// The driver lacks a feature.
     #[error("/dev/ublk-control: this driver cannot {lacks}; it takes Linux 6.5 or later")]
     OldDriver {
-        /// What it cannot do.
+        /// The feature.
         lacks: &'static str,
     },
-    /// A device that is to be recovered does not exist.
+    /// The device to recover does not exist.
     #[error("there is no ublk device {id}; {known}")]
     NoDevice {
         /// Its number.
@@ -34,15 +34,15 @@ pub enum Error {
         /// The existing ones.
         known: String,
     },
-    /// A device that is to be recovered belongs to something else.
+    /// The device to recover belongs to something else.
     #[error("ublk device {id} cannot be taken over: {why}")]
     NotOurs {
         /// Its number.
         id: u32,
-        /// What is in the way.
+        /// The reason.
         why: String,
     },
-    /// A device that is to be recovered has a server.
+    /// The device to recover has a server.
     #[error("ublk device {id} is served by process {server}; end that one first")]
     Served {
         /// Its number.
@@ -64,25 +64,25 @@ pub enum Error {
     Command {
         /// Its number.
         id: u32,
-        /// What was asked for.
+        /// The command.
         what: &'static str,
-        /// What the driver said.
+        /// The driver's error.
         source: io::Error,
     },
     /// The character device of a device cannot be used.
     #[error("{path}: {source}")]
     Node {
-        /// Which.
+        /// Its path.
         path: String,
-        /// What is in the way.
+        /// The system's reason.
         source: io::Error,
     },
-    /// A queue has ended by itself.
+    /// A queue has ended on its own.
     #[error("ublk device {id}: {why}")]
     Ended {
         /// Its number.
         id: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A thread cannot be started.

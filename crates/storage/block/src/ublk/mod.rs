@@ -1,4 +1,4 @@
-//! An image as a disk of this machine, read only, through the Linux driver `ublk`.
+//! An image as a local block device, through the Linux driver `ublk`.
 //!
 //! The driver makes `/dev/ublkbN`, the disk, and hands its requests to a server through io_uring. The server writes the
 //! bytes of a request to `/dev/ublkcN`, at an offset that identifies the request, and answers. When a server is killed,

@@ -19,8 +19,8 @@ use crate::serve::ServeContext;
 /// The name of the threads of queues.
 const THREAD: &str = "evener-ublk";
 
-/// Marks this thread, and those that it starts from now on, as flushing input and output: when memory is short, the
-/// kernel does not make them wait for writes to the disk that they serve. It needs a right, and is left out without it.
+/// Marks this thread, and those that it starts from now on, as an I/O flusher: when memory is short, the kernel does
+/// not make them wait for writes to the disk that they serve. It needs a privilege, and does nothing without it.
 pub fn mark_io_flusher() {
     if let Err(error) = configure_io_flusher_behavior(true) {
         debug!(

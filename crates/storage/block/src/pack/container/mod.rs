@@ -1,4 +1,4 @@
-//! How packed blocks are stored in a file.
+//! Containers: the storage of packed blocks in a file.
 
 mod evb;
 mod output;
@@ -21,18 +21,18 @@ pub fn of(codec: &'static Codec, level: i32, block: u32) -> Box<dyn Container> {
     }
 }
 
-/// What was packed.
+/// The result of packing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Packed {
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     pub size: u64,
-    /// Bytes of the container.
+    /// The size of the container in bytes.
     pub packed_size: u64,
-    /// Blocks of the image.
+    /// The number of blocks in the image.
     pub blocks: u64,
-    /// Those of them that are zero.
+    /// The number of zero blocks among them.
     pub zero_blocks: u64,
-    /// The hash over all of them.
+    /// The root hash.
     pub root: Option<Hash>,
 }
 
