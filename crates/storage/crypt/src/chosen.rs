@@ -1,4 +1,4 @@
-//! Kernels that are chosen by measurement.
+//! Kernels chosen by measurement.
 
 use evener_runtime::{Kernels, Simd};
 
@@ -20,14 +20,14 @@ pub static CTR: Kernels = Kernels::new("aes-256-ctr", "64 KiB", aes, |simd| {
     Box::new(move || ctr.apply(0, &mut buf))
 });
 
-/// AES-GCM. Opening uses the same instructions as sealing.
+/// AES-GCM. Decrypting uses the same instructions as encrypting.
 pub static GCM: Kernels = Kernels::new("aes-256-gcm", "64 KiB", aes, |simd| {
     let gcm = Gcm::new(&[1; 32], simd);
     let (plain, mut sealed) = (vec![0; BYTES], vec![0; BYTES + TAG]);
     Box::new(move || gcm.seal(&[2; 12], b"", &plain, &mut sealed))
 });
 
-/// ChaCha20-Poly1305, of age's files. Opening uses the same instructions as sealing.
+/// ChaCha20-Poly1305, for age files. Decrypting uses the same instructions as encrypting.
 pub static CHACHA20_POLY1305: Kernels = Kernels::new(
     "chacha20-poly1305",
     "64 KiB",
@@ -46,7 +46,7 @@ pub static PRODUCT: Kernels = Kernels::new("product", "256 blocks", Product::var
     Box::new(move || product.encrypt(simd, 0..PASSES, &mut blocks))
 });
 
-/// All of them.
+/// All kernels.
 pub static KERNELS: [&Kernels; 4] = [&CTR, &GCM, &CHACHA20_POLY1305, &PRODUCT];
 
 fn aes(simd: Simd) -> &'static str {

@@ -1,4 +1,4 @@
-//! The ways in which AES is computed.
+//! Implementations of AES.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use evener_runtime::Simd;
 #[cfg(target_arch = "x86_64")]
 use crate::aes::Token;
 
-/// A way to compute AES. It follows from the [`Simd`] level that a key was made for and from the processor.
+/// An implementation of AES. It follows from the CPU and the [`Simd`] level for which a key was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variant {
     /// The crates `aes` and `aes-gcm`, which run everywhere and choose instructions themselves.
@@ -31,7 +31,7 @@ impl Variant {
         }
     }
 
-    /// The fastest that `simd` allows on this processor.
+    /// The fastest implementation that `simd` allows on this CPU.
     pub fn of(simd: Simd) -> Variant {
         #[cfg(target_arch = "x86_64")]
         if let Some(token) = Token::new(simd) {

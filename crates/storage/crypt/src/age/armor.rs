@@ -1,4 +1,4 @@
-//! ASCII armor: PEM of RFC 7468 in its strict form.
+//! ASCII armor: PEM (RFC 7468) in its strict form.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,18 +27,18 @@ pub(crate) fn is_armored(front: &[u8], whole: bool) -> bool {
 /// Armored text cannot be read.
 #[derive(Debug)]
 pub enum ArmorError {
-    /// The system cannot read.
+    /// The input cannot be read.
     Input(Error),
-    /// It is damaged.
+    /// The armor is damaged.
     Damaged {
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
 }
 
-/// Takes armor off.
+/// Removes armor.
 pub struct Decoder {
     /// Bytes that were read and not yet looked at, from `at` on.
     text: Vec<u8>,
@@ -64,7 +64,7 @@ enum State {
 }
 
 impl Decoder {
-    /// Takes off the armor of an input of which `front` has been read.
+    /// Creates a decoder for an input whose first bytes, `front`, have been read already.
     pub fn new(front: &[u8]) -> Decoder {
         Decoder {
             text: front.to_vec(),
@@ -79,11 +79,11 @@ impl Decoder {
         }
     }
 
-    /// Fills `buffer` as far as there are bytes. `read` reads the input: it fills a buffer with the bytes from a place on,
-    /// as far as there are any.
+    /// Fills `buffer` with decoded bytes, until the input ends. `read` reads the input: it fills a buffer with the
+    /// bytes from an offset on.
     ///
     /// # Errors
-    /// The system cannot read, or the armor is damaged.
+    /// The input cannot be read, or the armor is damaged.
     pub fn fill(
         &mut self,
         buffer: &mut [u8],
@@ -227,7 +227,7 @@ impl Decoder {
     }
 }
 
-/// Puts armor on.
+/// Adds armor.
 #[derive(Default)]
 pub struct Encoder {
     /// Bytes of a line that is not whole yet.
@@ -236,7 +236,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// The text of `bytes`, as far as lines are whole.
+    /// Returns the text of all complete lines after `bytes`.
     pub fn update(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut text =
             Vec::with_capacity((bytes.len() + LINE_BYTES) / LINE_BYTES * (LINE + 1) + LINE);
@@ -257,7 +257,7 @@ impl Encoder {
         text
     }
 
-    /// The end of the text.
+    /// Returns the end of the text.
     pub fn finish(self) -> Vec<u8> {
         let mut text = Vec::new();
         if !self.begun {

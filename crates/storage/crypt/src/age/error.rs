@@ -1,16 +1,17 @@
-//! Why an age file, a recipient or an identity is refused. Every message is one line that follows the name of a file.
+//! Why an age file, a recipient or an identity is rejected. Every message is one line that follows the name of a
+//! file.
 
 use super::keys::MAX_WORK;
 use crate::keys::RandomError;
 
-/// The header gives no file key.
+/// The header yields no file key.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// It is no age file.
+    /// It is not an age file.
     #[error("is not an age file: it does not begin as one")]
     NoAge,
-    /// It is of another version.
+    /// It has another version.
     #[error("is an age file of version {0}; this evener knows v1, so use a newer one")]
     Version(String),
     /// The file ends within the header.
@@ -19,12 +20,12 @@ pub enum HeaderError {
         /// The line, counted from 1.
         line: usize,
     },
-    /// A line is not what the format has there.
+    /// A line is malformed.
     #[error("has a damaged header: line {line} {what}; fetch it again")]
     Malformed {
         /// The line, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// The header is longer than is accepted.
@@ -33,14 +34,14 @@ pub enum HeaderError {
         super::MAX_HEADER
     )]
     Long,
-    /// A recipient is not as its kind must be.
+    /// A recipient stanza does not follow the rules of its kind.
     #[error("has a damaged header: recipient {number}, {kind}, {what}; fetch it again")]
     Stanza {
-        /// The recipient, counted from 1.
+        /// The number of the recipient, counted from 1.
         number: usize,
         /// Its kind.
         kind: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         what: &'static str,
     },
     /// A passphrase needs more work than is accepted.
@@ -49,13 +50,13 @@ pub enum HeaderError {
          do harm"
     )]
     Work(u64),
-    /// There is no memory for the passphrase.
+    /// There is not enough memory for the passphrase.
     #[error("making the key needs {0} MiB of memory, which cannot be had")]
     Memory(u64),
-    /// No identity fits.
+    /// No identity matches.
     #[error("is encrypted to none of these identities; it is for {0}")]
     NoMatch(String),
-    /// The passphrase does not fit.
+    /// The passphrase is wrong.
     #[error("cannot be decrypted: the passphrase does not match")]
     WrongPassphrase,
     /// The file needs a passphrase.
@@ -70,12 +71,12 @@ pub enum HeaderError {
     /// The file ends within the nonce.
     #[error("was cut: it ends right after its header; fetch it again")]
     NoPayload,
-    /// The system has no randomness.
+    /// The operating system provides no randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
 
-/// A chunk of an age file cannot be opened. Chunks of 64 KiB are counted from 0.
+/// A chunk of an age file cannot be decrypted. Chunks of 64 KiB are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {
@@ -93,10 +94,10 @@ pub enum ChunkError {
         "was cut: it ends before the end of chunk {chunk} of 64 KiB after its header; fetch it again"
     )]
     Truncated {
-        /// The chunk that is missing.
+        /// The missing chunk.
         chunk: u64,
     },
-    /// The last chunk is empty, and not the only one.
+    /// The last chunk is empty, but not the only one.
     #[error("has bytes added: its last chunk, number {chunk}, is empty; fetch it again")]
     Empty {
         /// The chunk.
@@ -113,7 +114,7 @@ pub enum KeyError {
         "{0} are not supported, only those of X25519 (age1..., AGE-SECRET-KEY-1...); age itself supports them"
     )]
     Unsupported(&'static str),
-    /// It is no recipient.
+    /// It is not a recipient.
     #[error("'{0}' is not a recipient; one begins with age1 and has 62 characters")]
     NoRecipient(String),
     /// A recipient has a wrong character or length.
@@ -124,19 +125,19 @@ pub enum KeyError {
         "is an identity, which is secret, where a recipient belongs; `evener keygen -y` prints its recipient"
     )]
     IsIdentity,
-    /// It is no identity.
+    /// It is not an identity.
     #[error("is not an identity; one begins with AGE-SECRET-KEY-1 and has 74 characters")]
     NoIdentity,
     /// An identity has a wrong character or length.
     #[error("is a mistyped identity; copy it again")]
     BadIdentity,
-    /// It is a recipient where an identity belongs.
+    /// It is a recipient, but an identity is needed.
     #[error("is a recipient, which decrypts nothing, where an identity belongs")]
     IsRecipient,
     /// The file of identities is encrypted.
     #[error("is encrypted itself; use `evener decrypt -p FILE | evener decrypt -i - IN`")]
     Encrypted,
-    /// Nothing is in the file.
+    /// The file is empty.
     #[error("has no line with a recipient or an identity")]
     Nothing,
 }

@@ -1,4 +1,4 @@
-//! The header of an age file: text that carries the file key, and is not secret.
+//! The header of an age file: text that contains the wrapped file key, and is not secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -11,7 +11,7 @@ use super::{FileKey, hkdf};
 /// What every age file begins with, whatever its version.
 pub(crate) const INTRO: &[u8] = b"age-encryption.org/";
 const VERSION: &str = "age-encryption.org/v1";
-/// The most bytes of a header: room for thousands of recipients.
+/// The largest size of a header in bytes: room for thousands of recipients.
 pub const MAX_HEADER: usize = 1 << 20;
 /// Characters of a whole line of a body.
 const COLUMNS: usize = 64;
@@ -19,7 +19,7 @@ const COLUMNS: usize = 64;
 /// The file key for one recipient.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stanza {
-    /// What kind of recipient, and what its kind needs.
+    /// The kind of recipient, and its arguments.
     pub args: Vec<String>,
     /// The wrapped file key.
     pub body: Vec<u8>,
@@ -28,7 +28,7 @@ pub struct Stanza {
 /// A header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// One for each recipient.
+    /// One stanza for each recipient.
     pub stanzas: Vec<Stanza>,
     mac: [u8; 32],
     /// The text up to `---`, which the MAC is of.
@@ -36,7 +36,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header of these stanzas for a file with this key.
+    /// Creates a header with these stanzas, for a file with this key.
     pub fn new(stanzas: Vec<Stanza>, key: &FileKey) -> Header {
         let mut text = format!("{VERSION}\n").into_bytes();
         for stanza in &stanzas {
@@ -58,10 +58,10 @@ impl Header {
         [&self.text, end.as_bytes()].concat()
     }
 
-    /// Reads a header. `next` gives byte after byte, and nothing after the header is read.
+    /// Reads a header. `next` returns byte after byte; nothing after the header is read.
     ///
     /// # Errors
-    /// It is none, or `next` fails.
+    /// The header is invalid, or `next` fails.
     pub fn read<E: From<HeaderError>>(
         mut next: impl FnMut() -> Result<Option<u8>, E>,
     ) -> Result<Header, E> {
@@ -118,10 +118,10 @@ impl Header {
         }
     }
 
-    /// Checks the header by the file key.
+    /// Verifies the header with the file key.
     ///
     /// # Errors
-    /// It was altered.
+    /// The header was altered.
     pub fn verify(&self, key: &FileKey) -> Result<(), HeaderError> {
         let mac = mac(key, &self.text);
         mac.verify_slice(&self.mac).map_err(|_| HeaderError::Mac)

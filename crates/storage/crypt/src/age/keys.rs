@@ -1,4 +1,4 @@
-//! Recipients, identities and passphrases: the key of a file, wrapped and unwrapped.
+//! Recipients, identities and passphrases: wrapping and unwrapping the key of a file.
 
 use std::str::FromStr;
 
@@ -19,18 +19,18 @@ use crate::keys::RandomError;
 
 /// Bytes of a wrapped file key.
 const WRAPPED: usize = 16 + TAG;
-/// The work factor of a new passphrase, as age's: scrypt with 256 MiB.
+/// The work factor of new passphrases, as in age: scrypt with 256 MiB.
 pub const DEFAULT_WORK: u8 = 18;
-/// The largest work factor that is accepted, as age's: 4 GiB.
+/// The largest accepted work factor, as in age: 4 GiB.
 pub const MAX_WORK: u8 = 22;
 const X25519: &str = "X25519";
 const SCRYPT: &str = "scrypt";
 
-/// Who can read a file: a public key of X25519.
+/// An X25519 public key, to which a file can be encrypted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Recipient(PublicKey);
 
-/// The secret key of a recipient.
+/// The secret key that belongs to a recipient.
 #[derive(Clone)]
 pub struct Identity(StaticSecret);
 
@@ -65,18 +65,18 @@ impl std::fmt::Display for Recipient {
 }
 
 impl Identity {
-    /// A new identity.
+    /// Generates an identity.
     ///
     /// # Errors
-    /// The system has no randomness.
+    /// The operating system provides no randomness.
     pub fn generate() -> Result<Identity, RandomError> {
         Ok(Identity(StaticSecret::from(*Zeroizing::new(random()?))))
     }
 
-    /// Reads an identity.
+    /// Parses an identity.
     ///
     /// # Errors
-    /// The text is none.
+    /// The text is not an identity.
     pub fn parse(text: &str) -> Result<Identity, KeyError> {
         if text.starts_with("age1") {
             return Err(KeyError::IsRecipient);
@@ -98,7 +98,7 @@ impl Identity {
         Zeroizing::new(text.expect("32 bytes are few"))
     }
 
-    /// Who can be written to for this identity.
+    /// The recipient that belongs to this identity.
     pub fn recipient(&self) -> Recipient {
         Recipient(PublicKey::from(&self.0))
     }
@@ -153,10 +153,10 @@ fn bytes(prefix: &str, text: &str) -> Option<Zeroizing<[u8; 32]>> {
 }
 
 impl Recipient {
-    /// The file key, for this recipient.
+    /// Wraps the file key for this recipient.
     ///
     /// # Errors
-    /// The system has no randomness, or the recipient is a point that keeps nothing secret.
+    /// The operating system provides no randomness, or the recipient is a point that keeps no secret.
     pub fn wrap(&self, key: &FileKey) -> Result<Stanza, HeaderError> {
         let secret = StaticSecret::from(*Zeroizing::new(random()?));
         let share = PublicKey::from(&secret);
@@ -197,10 +197,10 @@ fn open(wrap: &[u8; 32], body: &[u8; WRAPPED]) -> Option<FileKey> {
     Some(key)
 }
 
-/// The key of the file with this header, by the first identity that fits.
+/// Returns the file key of a file with this header, from the first matching identity.
 ///
 /// # Errors
-/// None does, or the header is damaged or was altered.
+/// No identity matches, or the header is damaged or was altered.
 pub fn unwrap(header: &Header, identities: &[Identity]) -> Result<FileKey, HeaderError> {
     if passphrase_stanza(header)?.is_some() {
         return Err(HeaderError::NeedsPassphrase);
@@ -235,10 +235,10 @@ pub fn unwrap(header: &Header, identities: &[Identity]) -> Result<FileKey, Heade
     Err(HeaderError::NoMatch(kinds(header)))
 }
 
-/// The key of the file with this header, by a passphrase.
+/// Returns the file key of a file with this header, from a passphrase.
 ///
 /// # Errors
-/// The passphrase does not fit, the header has none or asks for too much, or it is damaged or was altered.
+/// The passphrase is wrong; the header has none, or has too large a work factor; or it is damaged or was altered.
 pub fn unwrap_passphrase(header: &Header, passphrase: &[u8]) -> Result<FileKey, HeaderError> {
     let Some(stanza) = passphrase_stanza(header)? else {
         return Err(HeaderError::NeedsIdentity(kinds(header)));
@@ -252,10 +252,10 @@ pub fn unwrap_passphrase(header: &Header, passphrase: &[u8]) -> Result<FileKey, 
     Ok(key)
 }
 
-/// The file key, for those who know the passphrase.
+/// Wraps the file key with a passphrase.
 ///
 /// # Errors
-/// The system has no randomness, or no memory.
+/// The operating system provides no randomness or no memory.
 pub fn wrap_passphrase(key: &FileKey, passphrase: &[u8], work: u8) -> Result<Stanza, HeaderError> {
     let salt: [u8; 16] = random()?;
     let wrap = stretched(passphrase, &salt, work)?;
@@ -269,10 +269,10 @@ pub fn wrap_passphrase(key: &FileKey, passphrase: &[u8], work: u8) -> Result<Sta
     })
 }
 
-/// The work factor of a file that needs a passphrase: the logarithm to base two of the blocks of 1 KiB.
+/// The work factor of a file that needs a passphrase: the base-2 logarithm of the number of 1 KiB blocks.
 ///
 /// # Errors
-/// The header is damaged, or asks for too much.
+/// The header is damaged, or the work factor is too large.
 pub fn work_factor(header: &Header) -> Result<Option<u8>, HeaderError> {
     let stanza = passphrase_stanza(header)?;
     stanza

@@ -1,4 +1,4 @@
-//! Files of recipients and of identities: one a line, with comments.
+//! Files of recipients and of identities: one per line, with comments.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use super::{Identity, KeyError, Recipient};
 pub struct ListError {
     /// The line, counted from 1; 0 for the whole file.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub cause: KeyError,
 }
 
@@ -25,18 +25,18 @@ fn at(line: usize) -> String {
     }
 }
 
-/// The recipients in a file.
+/// Parses the recipients in a file.
 ///
 /// # Errors
-/// A line is none, or there are none.
+/// A line is not a recipient, or there are no recipients.
 pub fn recipients(text: &[u8]) -> Result<Vec<Recipient>, ListError> {
     all(text, str::parse)
 }
 
-/// The identities in a file.
+/// Parses the identities in a file.
 ///
 /// # Errors
-/// A line is none, or there are none.
+/// A line is not an identity, or there are no identities.
 pub fn identities(text: &[u8]) -> Result<Vec<Identity>, ListError> {
     if text.starts_with(INTRO) || is_armored(text, true) {
         let cause = KeyError::Encrypted;
@@ -67,7 +67,7 @@ fn all<T>(text: &[u8], parse: impl Fn(&str) -> Result<T, KeyError>) -> Result<Ve
     }
 }
 
-/// The text of a file with this identity, as `age-keygen` writes it, with the time of now.
+/// The text of an identity file, as `age-keygen` writes it, with the current time.
 pub fn identity_lines(identity: &Identity) -> Zeroizing<String> {
     let (recipient, secret) = (identity.recipient(), identity.to_text());
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

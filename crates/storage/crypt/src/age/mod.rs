@@ -1,7 +1,7 @@
 //! Files in the format of age, version 1: <https://c2sp.org/age>.
 //!
-//! A file is a [`Header`], which carries the key of the file for each recipient, and a payload of chunks of 64 KiB that
-//! [`PayloadKey`] seals and opens, each by itself.
+//! A file consists of a [`Header`], which contains the wrapped file key for each recipient, and a payload of 64 KiB
+//! chunks. [`PayloadKey`] encrypts and decrypts each chunk independently.
 //!
 //! | file | what it is for |
 //! | --- | --- |
@@ -34,15 +34,15 @@ pub(crate) use keys::{counted, kinds};
 pub use lists::{ListError, identities, identity_lines, recipients};
 pub use payload::{CHUNK, LAYOUT, NONCE, Open, PayloadKey, SEALED_CHUNK, Seal};
 
-/// The key of a file, from which all others of it are derived.
+/// The key of a file, from which its other keys are derived.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct FileKey([u8; 16]);
 
 impl FileKey {
-    /// A new one. No two files may have the same.
+    /// Generates a file key. No two files may have the same one.
     ///
     /// # Errors
-    /// The system has no randomness.
+    /// The operating system provides no randomness.
     pub fn generate() -> Result<FileKey, RandomError> {
         Ok(FileKey(random()?))
     }

@@ -1,4 +1,4 @@
-//! The payload: chunks of 64 KiB, each sealed by itself with ChaCha20-Poly1305 (STREAM).
+//! The payload: 64 KiB chunks, each encrypted independently with ChaCha20-Poly1305 (STREAM).
 
 use super::error::ChunkError;
 use super::{FileKey, hkdf};
@@ -8,14 +8,14 @@ use crate::chosen;
 use crate::chunked::Layout;
 use crate::gcm::TAG;
 
-/// Bytes of text in every chunk but the last.
+/// Bytes of plaintext in every chunk but the last.
 pub const CHUNK: usize = 64 << 10;
-/// Bytes of such a chunk when it is sealed.
+/// Bytes of a full encrypted chunk.
 pub const SEALED_CHUNK: usize = CHUNK + TAG;
 /// Bytes of the nonce between header and chunks.
 pub const NONCE: usize = 16;
 
-/// Where chunks lie, counted from the first.
+/// The positions of chunks, counted from the first.
 pub const LAYOUT: Layout = Layout {
     header: 0,
     chunk: CHUNK as u64,
@@ -31,14 +31,14 @@ const WEIGHT: f64 = 8.0;
 pub struct PayloadKey(ChaCha20Poly1305);
 
 impl PayloadKey {
-    /// The key of the payload that begins with `nonce`.
+    /// Derives the key of the payload that starts with `nonce`.
     pub fn new(key: &FileKey, nonce: &[u8; NONCE]) -> PayloadKey {
         let simd = chosen::CHACHA20_POLY1305.level();
         let key = hkdf(&key.0, nonce, b"payload");
         PayloadKey(ChaCha20Poly1305::new(&key, simd))
     }
 
-    /// Seals chunks from number `first` on: `plain` into `sealed`. With `last` the payload ends with them.
+    /// Encrypts chunks from number `first` on: `plain` into `sealed`. With `last`, the payload ends with them.
     ///
     /// # Panics
     /// `sealed` does not have the bytes that seal them, or there is a part of a chunk without `last`.
@@ -54,11 +54,11 @@ impl PayloadKey {
         }
     }
 
-    /// Opens chunks from number `first` on: `sealed` into `plain`. With `last` the payload ends with them. On failure
-    /// `plain` has the text of the chunks before the one that failed, and then zeros.
+    /// Decrypts chunks from number `first` on: `sealed` into `plain`. With `last`, the payload ends with them. On
+    /// failure, `plain` has the plaintext of the chunks before the failed one, followed by zeros.
     ///
     /// # Errors
-    /// A chunk differs from what was sealed at its place, or the last one is missing.
+    /// A chunk was altered or moved, or the last one is missing.
     ///
     /// # Panics
     /// `plain` does not have the bytes of the text, or there is a part of a chunk without `last`.
@@ -122,17 +122,17 @@ fn nonce(chunk: u64, last: bool) -> [u8; 12] {
     nonce
 }
 
-/// How many bytes `plain` bytes of text take when they are sealed. With `last` the payload ends with them.
+/// The encrypted size of `plain` bytes of plaintext. With `last`, the payload ends with them.
 pub fn sealed_len(plain: usize, last: bool) -> usize {
     plain + plain.div_ceil(CHUNK).max(usize::from(last)) * TAG
 }
 
-/// How many bytes of text `sealed` bytes of chunks have.
+/// The size of the plaintext in `sealed` bytes of chunks.
 pub fn plain_len(sealed: usize) -> usize {
     sealed / SEALED_CHUNK * CHUNK + (sealed % SEALED_CHUNK).saturating_sub(TAG)
 }
 
-/// Seals chunks.
+/// Encrypts chunks.
 pub struct Seal(pub PayloadKey);
 
 impl Operation for Seal {
@@ -163,7 +163,7 @@ impl Operation for Seal {
     }
 }
 
-/// Opens chunks.
+/// Decrypts chunks.
 pub struct Open(pub PayloadKey);
 
 impl Operation for Open {

@@ -1,4 +1,4 @@
-//! Units from and to memory, or whatever else can be read and written.
+//! Units from and to memory, or any reader and writer.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -7,7 +7,8 @@ use evener_runtime::{Service, Sink, Source};
 use super::Operation;
 use super::unit::{UnitIn, UnitOut};
 
-/// All that a reader has, in units. The last unit is marked, and may be empty, so [`Operation::FULL_LAST`] must be false.
+/// The contents of a reader, in units. The last unit is marked, and may be empty, so [`Operation::FULL_LAST`] must be
+/// false.
 pub struct ReadSource<R> {
     reader: R,
     next: u64,
@@ -17,7 +18,7 @@ pub struct ReadSource<R> {
 }
 
 impl<R: Read> ReadSource<R> {
-    /// The rows of `O` in `bytes` bytes of `reader`.
+    /// Reads the rows of `O` from `bytes` bytes of `reader`.
     pub fn new<O: Operation>(reader: R, bytes: u64) -> ReadSource<R> {
         ReadSource {
             reader,

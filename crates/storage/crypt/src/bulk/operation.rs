@@ -8,10 +8,10 @@ use crate::ctr::Ctr;
 /// Rows cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// A chunk is not what was sealed.
+    /// A chunk was altered.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
-    /// The same of an age file.
+    /// A chunk of an age file was altered.
     #[error(transparent)]
     Age(#[from] age::ChunkError),
     /// The file is longer than the format allows.
@@ -19,37 +19,37 @@ pub enum Failure {
     Size(#[from] SizeError),
 }
 
-/// An operation on rows of bytes. The result for a row depends on the row and its number only.
+/// An operation on rows of bytes. The result for a row depends only on the row and its number.
 pub trait Operation: Send + Sync + 'static {
-    /// Bytes of a whole input row.
+    /// Bytes of a full input row.
     const READ: usize;
-    /// Bytes of a whole output row.
+    /// Bytes of a full output row.
     const WRITTEN: usize;
-    /// Rows of a unit.
+    /// Rows in a unit.
     const ROWS: usize = UNIT_ROWS;
-    /// Whether the last row may be a whole one. Then the end of a file is known with it, and no empty unit follows.
+    /// Whether the last row may be full. If so, the end of a file is known with it, and no empty unit follows.
     const FULL_LAST: bool = false;
 
-    /// Its name in reports and for remembered plans.
+    /// The name in reports and for remembered plans.
     fn name(&self) -> String;
 
-    /// About how many vectorised operations it does for a byte.
+    /// The approximate number of vectorised operations per byte.
     fn weight(&self) -> f64;
 
-    /// How many rows `bytes` input bytes are. With `last` the file ends there.
+    /// The number of rows in `bytes` input bytes. With `last`, the file ends there.
     fn rows(bytes: usize, last: bool) -> usize;
 
-    /// How many output bytes these rows have.
+    /// The number of output bytes of these rows.
     fn written(bytes: usize, last: bool) -> usize;
 
-    /// Computes `output` from `input`, the rows from number `first` of the file on. With `last` the file ends there.
+    /// Computes `output` from `input`, the rows from number `first` of the file on. With `last`, the file ends there.
     ///
     /// # Errors
     /// The rows are invalid.
     fn run(&self, first: u64, input: &[u8], last: bool, output: &mut [u8]) -> Result<(), Failure>;
 }
 
-/// Seals chunks.
+/// Encrypts chunks.
 #[derive(Debug)]
 pub struct Seal(pub FileKey);
 
@@ -78,7 +78,7 @@ impl Operation for Seal {
     }
 }
 
-/// Opens chunks.
+/// Decrypts chunks.
 #[derive(Debug)]
 pub struct Open(pub FileKey);
 
@@ -108,11 +108,11 @@ impl Operation for Open {
     }
 }
 
-/// Counter mode, from a byte of the key stream on.
+/// Counter mode, from some byte of the key stream on.
 pub struct Counter {
     /// The key stream.
     pub ctr: Ctr,
-    /// Its byte for the first byte of the file.
+    /// The offset in the key stream for the first byte of the file.
     pub at: u64,
 }
 

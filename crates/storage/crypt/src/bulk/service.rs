@@ -7,7 +7,7 @@ use evener_runtime::{Part, Service, Shape, Structure, Work};
 use super::operation::{Failure, Operation};
 use super::unit::{UnitIn, UnitOut};
 
-/// The structures that files are encrypted and decrypted in.
+/// The structures for encrypting and decrypting files.
 pub static STRUCTURES: [&Structure; 2] = [&SEQUENTIAL, &FARM];
 
 /// An operation on a file. An item is a row.
@@ -17,7 +17,7 @@ pub struct Bulk<O> {
 }
 
 impl<O: Operation> Bulk<O> {
-    /// A service that runs `operation`.
+    /// Creates a service that runs `operation`.
     pub fn new(operation: O) -> Bulk<O> {
         Bulk {
             operation,
@@ -25,7 +25,7 @@ impl<O: Operation> Bulk<O> {
         }
     }
 
-    /// Where the first failure will be.
+    /// The place for the first failure.
     pub fn first_error(&self) -> FirstError<Failure> {
         self.first_error.clone()
     }

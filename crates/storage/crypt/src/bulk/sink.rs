@@ -9,8 +9,8 @@ use evener_runtime::{Service, Sink};
 use super::unit::UnitOut;
 use crate::age::armor::{Encoder, armored_len};
 
-/// Writes units. A file gets its name only if all of it was written: half of an encrypted file is useless, and half of
-/// a text may be taken for all of it.
+/// Writes units. A file gets its name only if it is complete: half of an encrypted file is useless, and half of a
+/// plaintext may be mistaken for all of it.
 pub struct BulkSink {
     output: OutputFile,
     /// What is written first.
@@ -28,7 +28,7 @@ pub struct BulkSink {
 }
 
 impl BulkSink {
-    /// Writes `header` and all units.
+    /// Creates a sink that writes `header` and all units.
     pub fn new(output: OutputFile, header: Vec<u8>) -> BulkSink {
         BulkSink {
             output,
@@ -43,7 +43,7 @@ impl BulkSink {
         }
     }
 
-    /// Writes the text of all units, with holes where it is zero.
+    /// Creates a sink that writes the plaintext of all units, with holes for zeros.
     pub fn text(output: OutputFile) -> BulkSink {
         BulkSink {
             sparse: true,
@@ -51,7 +51,8 @@ impl BulkSink {
         }
     }
 
-    /// Writes `take` bytes of all units together after the first `skip` bytes, or all bytes after them.
+    /// Creates a sink that writes `take` bytes of all units together after the first `skip` bytes, or all bytes after
+    /// them.
     pub fn part(output: OutputFile, skip: u64, take: Option<u64>) -> BulkSink {
         BulkSink {
             skip,
@@ -60,7 +61,7 @@ impl BulkSink {
         }
     }
 
-    /// The same, armored as age files are.
+    /// Creates a sink that writes `header` and all units, armored as age files.
     pub fn armored(output: OutputFile, header: Vec<u8>) -> BulkSink {
         BulkSink {
             armor: Some(Encoder::default()),
@@ -68,17 +69,17 @@ impl BulkSink {
         }
     }
 
-    /// What messages call the output.
+    /// The name of the output in messages.
     pub fn name(&self) -> &str {
         self.output.name()
     }
 
-    /// Counts the bytes that are written.
+    /// The count of written bytes.
     pub fn count(&self) -> ByteCount {
         self.count.clone()
     }
 
-    /// How many bytes will be written if the units have `bytes`.
+    /// The number of bytes to write for `bytes` bytes of units.
     pub fn bytes_of(&self, bytes: u64) -> u64 {
         let all = (self.header.len() as u64 + bytes).saturating_sub(self.skip);
         match self.armor {
@@ -87,10 +88,10 @@ impl BulkSink {
         }
     }
 
-    /// Checks that `bytes` bytes have room in the output.
+    /// Checks that the output has room for `bytes` bytes.
     ///
     /// # Errors
-    /// It is a disk with fewer.
+    /// The output is a smaller disk.
     pub fn fits(&self, bytes: u64) -> Result<(), Error> {
         self.output.fits(bytes)
     }

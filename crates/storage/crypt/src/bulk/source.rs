@@ -7,7 +7,7 @@ use super::Operation;
 use super::unit::UnitIn;
 use crate::age::armor::{ArmorError, Decoder};
 
-/// The rows of a file, or some of them. The last unit is marked, and may be empty unless [`Operation::FULL_LAST`].
+/// The rows of a file, or a part of them. The last unit is marked, and may be empty unless [`Operation::FULL_LAST`].
 pub struct BulkSource {
     input: Input,
     watch: Option<Watch>,
@@ -26,7 +26,7 @@ pub struct BulkSource {
 }
 
 impl BulkSource {
-    /// The rows of `O` from row `first` on, to the end of `input`, of which `byte` bytes have been read.
+    /// Reads the rows of `O` from row `first` on, to the end of `input`, of which `byte` bytes have been read.
     pub fn to_end<O: Operation>(input: impl Into<Input>, byte: u64, first: u64) -> BulkSource {
         let source = BulkSource::new::<O>(input.into(), byte, first);
         let bytes = source.input.remaining();
@@ -39,7 +39,7 @@ impl BulkSource {
         }
     }
 
-    /// The next `bytes` bytes; `last` says that the file ends with them.
+    /// Reads the next `bytes` bytes; `last` means that the file ends with them.
     pub fn limited<O: Operation>(
         input: impl Into<Input>,
         byte: u64,
@@ -90,7 +90,7 @@ impl BulkSource {
         Ok((got, more == 0))
     }
 
-    /// What messages call the input.
+    /// The name of the input in messages.
     pub fn name(&self) -> &str {
         &self.input.file.name
     }
@@ -100,7 +100,7 @@ impl BulkSource {
         self.input.file.id()
     }
 
-    /// How many bytes there will be, if that is known.
+    /// The number of bytes, if known.
     pub fn bytes(&self) -> Option<u64> {
         match self.left {
             Some((left, _)) => Some(left),
@@ -108,7 +108,7 @@ impl BulkSource {
         }
     }
 
-    /// Whether the file ends with them.
+    /// Whether the file ends with these bytes.
     pub fn is_whole(&self) -> bool {
         self.left.is_none_or(|(_, last)| last)
     }
@@ -118,17 +118,17 @@ impl BulkSource {
         self.input.file.may_wait()
     }
 
-    /// How many units there will be, if that is known.
+    /// The number of units, if known.
     pub fn count(&self) -> Option<u64> {
         self.units
     }
 }
 
-/// A file or pipe, and how it is armored.
+/// A file or pipe, and its armor.
 pub struct Input {
-    /// What is read.
+    /// The file.
     pub file: InputFile,
-    /// Takes the armor off.
+    /// The decoder of the armor, if there is any.
     pub armor: Option<Decoder>,
 }
 
@@ -142,7 +142,7 @@ impl Input {
     /// Reads until `buffer` is full or the input ends, as [`InputFile::fill`] does.
     ///
     /// # Errors
-    /// The system cannot read, or the armor is damaged.
+    /// The read fails, or the armor is damaged.
     pub fn fill(&mut self, buffer: &mut [u8], byte: u64) -> Result<usize, Error> {
         let Some(armor) = &mut self.armor else {
             return self.file.fill(buffer, byte);
@@ -159,7 +159,7 @@ impl Input {
             })
     }
 
-    /// The bytes to the end of a regular file that is not armored.
+    /// The number of bytes to the end of a regular file without armor.
     pub fn remaining(&self) -> Option<u64> {
         match &self.armor {
             Some(_) => None,

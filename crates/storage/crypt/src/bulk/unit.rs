@@ -6,10 +6,10 @@ use evener_runtime::buffer::{Aligned, Rows, RowsRef};
 
 use super::Operation;
 
-/// Rows of a unit, unless an operation says otherwise: a MiB of text with rows of 16 KiB.
+/// The default number of rows in a unit: a MiB of plaintext with rows of 16 KiB.
 pub const UNIT_ROWS: usize = 64;
 
-/// A unit as it is read: at most [`Operation::ROWS`] rows, fewer only at the end of a file.
+/// A unit of input: at most [`Operation::ROWS`] rows, fewer only at the end of a file.
 pub struct UnitIn {
     bytes: Aligned<u8>,
     len: usize,
@@ -20,7 +20,7 @@ pub struct UnitIn {
 }
 
 impl UnitIn {
-    /// Room for a unit of `O`.
+    /// Allocates a unit of `O`.
     pub fn new<O: Operation>() -> UnitIn {
         UnitIn {
             bytes: Aligned::zeroed(O::ROWS * O::READ),
@@ -46,7 +46,7 @@ impl UnitIn {
     }
 }
 
-/// A unit as it is written.
+/// A unit of output.
 pub struct UnitOut {
     pub(crate) rows: Rows<u8>,
     len: AtomicUsize,
@@ -54,7 +54,7 @@ pub struct UnitOut {
 }
 
 impl UnitOut {
-    /// Room for a unit of `O`.
+    /// Allocates a unit of `O`.
     pub fn new<O: Operation>() -> UnitOut {
         UnitOut {
             rows: Rows::zeroed(O::WRITTEN, O::ROWS),
@@ -69,12 +69,12 @@ impl UnitOut {
         self.last.store(last, Ordering::Relaxed);
     }
 
-    /// Bytes to write.
+    /// The number of bytes to write.
     pub fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

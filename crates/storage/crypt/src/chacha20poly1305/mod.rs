@@ -11,7 +11,7 @@ use crate::gcm::{AuthenticationError, TAG};
 
 /// A key. Any number of threads can use it at once.
 ///
-/// Two messages with the same key and nonce reveal each other.
+/// Never use the same key and nonce for two messages: they would reveal each other.
 pub struct ChaCha20Poly1305(Engine);
 
 enum Engine {
@@ -21,7 +21,7 @@ enum Engine {
 }
 
 impl ChaCha20Poly1305 {
-    /// Of a key, at SIMD level `simd`.
+    /// Creates the cipher for a key, at SIMD level `simd`.
     pub fn new(key: &[u8; 32], simd: Simd) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(kernel) = avx512::Kernel::new(key, simd) {
@@ -31,7 +31,7 @@ impl ChaCha20Poly1305 {
         ChaCha20Poly1305(Engine::Portable(portable::Portable::new(key)))
     }
 
-    /// The way in which it is computed at a level, by the name used in results.
+    /// The implementation at a level, with its name in results.
     pub fn variant(simd: Simd) -> &'static str {
         match ChaCha20Poly1305::new(&[0; 32], simd).0 {
             #[cfg(target_arch = "x86_64")]
@@ -40,7 +40,7 @@ impl ChaCha20Poly1305 {
         }
     }
 
-    /// Encrypts `plain` into `sealed`, which is longer by [`TAG`].
+    /// Encrypts `plain` into `sealed`, which must be longer by [`TAG`].
     ///
     /// # Panics
     /// `sealed` has another length, or `plain` has 256 GiB or more.
@@ -56,10 +56,10 @@ impl ChaCha20Poly1305 {
         tag.copy_from_slice(&computed);
     }
 
-    /// Decrypts `sealed` into `plain`, which is shorter by [`TAG`].
+    /// Decrypts `sealed` into `plain`, which must be shorter by [`TAG`].
     ///
     /// # Errors
-    /// The message was altered. Then `plain` is zero.
+    /// The message was altered. `plain` is then zero.
     ///
     /// # Panics
     /// `plain` has another length, or 256 GiB or more.

@@ -1,4 +1,4 @@
-//! Why a sealed file is refused. Every message is one line that follows the name of the file.
+//! Why an encrypted file is rejected. Every message is one line that follows the name of the file.
 
 use super::{HEADER, MAX_CHUNKS, SEALED_CHUNK};
 
@@ -6,12 +6,12 @@ use super::{HEADER, MAX_CHUNKS, SEALED_CHUNK};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The key has a length that the scheme does not take.
+    /// The scheme does not accept keys of this length.
     #[error("the key has {got} bytes, the format takes {wanted}")]
     KeyLength {
-        /// Bytes of the key.
+        /// The length of the key.
         got: usize,
-        /// Bytes the scheme takes.
+        /// The length that the scheme needs.
         wanted: usize,
     },
     /// The file ends within the header.
@@ -19,7 +19,7 @@ pub enum HeaderError {
         "is not an encrypted file: it ends after {got} of the {HEADER} bytes of a header; fetch or make it again"
     )]
     Short {
-        /// Bytes there are.
+        /// The available bytes.
         got: usize,
     },
     /// The commitment does not fit the key. Which of the reasons applies cannot be known.
@@ -30,7 +30,7 @@ pub enum HeaderError {
     Commitment,
 }
 
-/// A chunk cannot be opened. Chunks are counted from 0.
+/// A chunk cannot be decrypted. Chunks are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {
@@ -48,7 +48,7 @@ pub enum ChunkError {
         "was cut: it ends before the end of chunk {chunk}, which begins at byte {}; fetch it again", at(*chunk)
     )]
     Truncated {
-        /// The chunk that is missing.
+        /// The missing chunk.
         chunk: u64,
     },
     /// The file has more chunks than the format allows.
@@ -66,9 +66,9 @@ pub enum SizeError {
     /// The file ends within the header.
     #[error("is not an encrypted file: it has {size} bytes, fewer than the header's {header}")]
     Header {
-        /// Bytes of the file.
+        /// The size of the file.
         size: u64,
-        /// Bytes of the header.
+        /// The size of the header.
         header: u64,
     },
     /// The file ends before its last chunk, or inside a tag.
@@ -76,31 +76,31 @@ pub enum SizeError {
         "has {size} bytes, a size no encrypted file has: it was cut or has bytes added; fetch it again"
     )]
     Impossible {
-        /// Bytes of the file.
+        /// The size of the file.
         size: u64,
     },
-    /// There would be more chunks than the format allows.
+    /// The file would have more chunks than the format allows.
     #[error("is too long: the format holds less than {most} bytes")]
     TooLong {
-        /// Bytes that are too many.
+        /// The number of excess bytes.
         most: u64,
     },
-    /// The range begins after its end.
+    /// The range starts after its end.
     #[error("the range {from}-{to} begins after its end")]
     Backward {
-        /// First byte wanted.
+        /// The first byte of the range.
         from: u64,
-        /// The byte after the last wanted.
+        /// The byte after the range.
         to: u64,
     },
-    /// The range ends after the text.
+    /// The range ends after the plaintext.
     #[error("the range {from}-{to} reaches beyond the {plain} bytes there are")]
     Beyond {
-        /// First byte wanted.
+        /// The first byte of the range.
         from: u64,
-        /// The byte after the last wanted.
+        /// The byte after the range.
         to: u64,
-        /// Bytes of text in the file.
+        /// The size of the plaintext.
         plain: u64,
     },
 }

@@ -1,9 +1,10 @@
-//! Files of independently sealed chunks: the C2SP specification "chunked encryption",
+//! Files of independently encrypted chunks: the C2SP specification "chunked encryption",
 //! <https://c2sp.org/chunked-encryption>.
 //!
-//! A sealed file is a header of [`HEADER`] bytes (salt, commitment to the key) and chunks of [`CHUNK`] bytes of text,
-//! each followed by a tag. The last chunk is shorter than the others and may be empty, so a truncated file is noticed.
-//! Any chunk can be sealed and opened by itself, on any thread. [`Sizes`] computes where chunks lie.
+//! An encrypted file is a header of [`HEADER`] bytes (salt, commitment to the key) and chunks of [`CHUNK`] bytes of
+//! plaintext, each followed by a tag. The last chunk is shorter than the others and may be empty, so truncation is
+//! detected. Any chunk can be encrypted and decrypted independently, on any thread. [`Sizes`] computes the positions
+//! of chunks.
 
 mod derive;
 mod error;
@@ -26,13 +27,13 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// The key of a new file, and the header to write first.
+    /// Creates the key of a new file, and the header to write first.
     ///
-    /// `salt` must never be used twice with `key`; [`crate::keys::salt`] makes one. `context` is any further data. It
-    /// is needed to open the file.
+    /// Never use a `salt` twice with `key`; [`crate::keys::salt`] generates one. `context` is any additional data,
+    /// which is needed to decrypt the file.
     ///
     /// # Errors
-    /// The key has a length that the scheme does not take.
+    /// The scheme does not accept keys of this length.
     pub fn create(
         scheme: Scheme,
         key: &[u8],
@@ -47,10 +48,10 @@ impl FileKey {
         Ok((FileKey::new(&derived, simd), header))
     }
 
-    /// The key of a file that begins with `header`.
+    /// Derives the key of a file that starts with `header`.
     ///
     /// # Errors
-    /// The key, the context and the header do not fit each other.
+    /// The key, the context and the header do not match.
     pub fn open(
         scheme: Scheme,
         key: &[u8],
@@ -79,10 +80,11 @@ impl FileKey {
         }
     }
 
-    /// Seals chunks from number `first` on: `plain` into `sealed`.
+    /// Encrypts chunks from number `first` on: `plain` into `sealed`.
     ///
-    /// Whole chunks are sealed first. With `last` the file ends here, and the rest, fewer than [`CHUNK`] bytes or none,
-    /// is its last chunk. Without `last` there must be no rest. A chunk must not be sealed twice with different text.
+    /// Full chunks are encrypted first. With `last` the file ends here, and the remaining bytes, fewer than [`CHUNK`]
+    /// or none, are its last chunk. Without `last` there must be no remaining bytes. Never encrypt a chunk twice with
+    /// different plaintext.
     ///
     /// # Errors
     /// There would be more than [`MAX_CHUNKS`].
@@ -113,13 +115,13 @@ impl FileKey {
         Ok(())
     }
 
-    /// Opens chunks from number `first` on: `sealed` into `plain`.
+    /// Decrypts chunks from number `first` on: `sealed` into `plain`.
     ///
-    /// With `last` the file ends here, so the last chunk has to be a short one. Without `last` all have to be whole. On
-    /// failure `plain` has the text of the chunks before the one that failed, and then zeros.
+    /// With `last` the file ends here, so the last chunk must be short. Without `last` all chunks must be full. On
+    /// failure, `plain` has the plaintext of the chunks before the failed one, followed by zeros.
     ///
     /// # Errors
-    /// A chunk differs from what was sealed at its place, or the last chunk of the file is missing.
+    /// A chunk was altered or moved, or the last chunk of the file is missing.
     ///
     /// # Panics
     /// There is a part of a chunk without `last`, or `plain` does not have [`plain_len`] bytes.
@@ -175,13 +177,13 @@ impl std::fmt::Debug for FileKey {
     }
 }
 
-/// How many bytes `plain` bytes of text take when they are sealed as whole chunks and, with `last`, a short one.
+/// The encrypted size of `plain` bytes of plaintext, as full chunks and, with `last`, a short one.
 pub fn sealed_len(plain: usize, last: bool) -> usize {
     let chunks = plain / CHUNK + usize::from(last);
     plain + chunks * TAG
 }
 
-/// How many bytes of text `sealed` bytes of chunks have. A rest that is too short for a chunk has none.
+/// The size of the plaintext in `sealed` bytes of chunks. A remainder that is too short for a chunk has none.
 pub fn plain_len(sealed: usize) -> usize {
     sealed / SEALED_CHUNK * CHUNK + (sealed % SEALED_CHUNK).saturating_sub(TAG)
 }

@@ -2,17 +2,17 @@
 
 use crate::gcm::TAG;
 
-/// Bytes of text in every chunk but the last.
+/// Bytes of plaintext in every chunk but the last.
 pub const CHUNK: usize = 16 << 10;
-/// Bytes of such a chunk when it is sealed.
+/// Bytes of a full encrypted chunk.
 pub const SEALED_CHUNK: usize = CHUNK + TAG;
 /// Bytes of the salt.
 pub const SALT: usize = 24;
 /// Bytes of the commitment.
 pub(super) const COMMITMENT: usize = 32;
-/// Bytes before the first chunk: salt and commitment.
+/// Bytes before the first chunk: the salt and the commitment.
 pub const HEADER: usize = SALT + COMMITMENT;
-/// The most chunks of a file.
+/// The largest number of chunks in a file.
 pub const MAX_CHUNKS: u64 = 1 << 38;
 
 /// An instantiation of the format.
@@ -25,7 +25,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Bytes of a key.
+    /// The length of a key in bytes.
     pub fn key_len(self) -> usize {
         match self {
             Scheme::Cobblestone128 => 16,

@@ -1,25 +1,26 @@
-//! Where chunks lie in a sealed file.
+//! The positions of chunks in an encrypted file.
 
 use std::ops::Range;
 
 use super::{CHUNK, HEADER, MAX_CHUNKS, SizeError};
 use crate::gcm::TAG;
 
-/// How a format lays out its chunks. Sizes are in bytes.
+/// The arrangement of chunks in a format. Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes before the first chunk.
     pub header: u64,
-    /// Text in every chunk but the last. A tag of 16 bytes follows each.
+    /// Plaintext in every chunk but the last. A tag of 16 bytes follows each.
     pub chunk: u64,
-    /// The most chunks.
+    /// The largest number of chunks.
     pub max_chunks: u64,
-    /// Whether the last chunk may be a whole one. Then it is empty only if the text is. If not, it is always shorter.
+    /// Whether the last chunk may be full. If so, it is empty only if the plaintext is. If not, it is always shorter
+    /// than the others.
     pub full_last: bool,
 }
 
 impl Layout {
-    /// That of this format.
+    /// The layout of this format.
     pub const CHUNKED: Layout = Layout {
         header: HEADER as u64,
         chunk: CHUNK as u64,
@@ -32,39 +33,39 @@ impl Layout {
         Layout { header, ..self }
     }
 
-    /// A chunk with its tag.
+    /// The size of a full chunk with its tag.
     pub fn sealed_chunk(self) -> u64 {
         self.chunk + TAG as u64
     }
 }
 
-/// The sizes of a file: how many chunks it has, and where they lie. Bytes and chunks are counted from 0.
+/// The sizes of a file: the number of chunks and their positions. Bytes and chunks are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     layout: Layout,
     plain: u64,
 }
 
-/// The chunks that are needed for a range of text.
+/// The chunks that contain a range of plaintext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// The chunks to open, at least one.
+    /// The chunks to decrypt, at least one.
     pub chunks: Range<u64>,
-    /// Where they lie in the sealed file, in bytes.
+    /// Their position in the encrypted file, in bytes.
     pub sealed: Range<u64>,
-    /// Whether the last chunk of the file is among them. If not, the file may be truncated after the range.
+    /// Whether the last chunk of the file is among them. If not, truncation after the range goes undetected.
     pub last: bool,
-    /// Bytes of text before the range in the first of these chunks.
+    /// Bytes of plaintext before the range in the first of these chunks.
     pub skip: usize,
     /// Bytes of the range.
     pub take: u64,
 }
 
 impl Layout {
-    /// The sizes of a file with `plain` bytes of text.
+    /// The sizes of a file with `plain` bytes of plaintext.
     ///
     /// # Errors
-    /// The format does not allow this number.
+    /// The format does not allow this size.
     pub fn of_plain(self, plain: u64) -> Result<Sizes, SizeError> {
         let sizes = Sizes {
             layout: self,
@@ -78,7 +79,7 @@ impl Layout {
         }
     }
 
-    /// The sizes of a sealed file of `size` bytes.
+    /// The sizes of an encrypted file of `size` bytes.
     ///
     /// # Errors
     /// No file has this size.
@@ -102,15 +103,15 @@ impl Layout {
 }
 
 impl Sizes {
-    /// The sizes of a file of this format with `plain` bytes of text.
+    /// The sizes of a file in this format with `plain` bytes of plaintext.
     ///
     /// # Errors
-    /// The format does not allow this number.
+    /// The format does not allow this size.
     pub fn of_plain(plain: u64) -> Result<Sizes, SizeError> {
         Layout::CHUNKED.of_plain(plain)
     }
 
-    /// The sizes of a sealed file of this format of `size` bytes.
+    /// The sizes of an encrypted file in this format of `size` bytes.
     ///
     /// # Errors
     /// No file has this size.
@@ -118,17 +119,17 @@ impl Sizes {
         Layout::CHUNKED.of_sealed(size)
     }
 
-    /// Bytes of text.
+    /// The size of the plaintext.
     pub fn plain(self) -> u64 {
         self.plain
     }
 
-    /// Bytes of the sealed file.
+    /// The size of the encrypted file.
     pub fn sealed(self) -> u64 {
         self.layout.header + self.plain + self.chunks() * TAG as u64
     }
 
-    /// Chunks, the last one included.
+    /// The number of chunks, including the last.
     pub fn chunks(self) -> u64 {
         match self.layout.full_last {
             true => self.plain.div_ceil(self.layout.chunk).max(1),
@@ -136,7 +137,7 @@ impl Sizes {
         }
     }
 
-    /// Where chunk `chunk` lies in the sealed file, in bytes.
+    /// The position of chunk `chunk` in the encrypted file, in bytes.
     ///
     /// # Panics
     /// There is no such chunk.
@@ -146,11 +147,11 @@ impl Sizes {
         from..self.sealed().min(from + self.layout.sealed_chunk())
     }
 
-    /// The chunks that are needed for the text from byte `from` to before byte `to`. An empty range needs one too,
-    /// which shows whether the key fits.
+    /// The chunks that contain the plaintext from byte `from` up to, but not including, byte `to`. An empty range
+    /// needs one chunk too, which shows whether the key is right.
     ///
     /// # Errors
-    /// The range ends before it begins, or after the text.
+    /// The range ends before it starts, or after the plaintext.
     pub fn needed(self, from: u64, to: u64) -> Result<Needed, SizeError> {
         if from > to {
             return Err(SizeError::Backward { from, to });

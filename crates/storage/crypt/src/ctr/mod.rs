@@ -7,10 +7,10 @@ use zeroize::Zeroize;
 
 use crate::variant::Variant;
 
-/// A key stream: AES-128, 192 or 256 in counter mode with a big-endian counter of 128 bits (NIST SP 800-38A).
+/// A key stream: AES-128, 192 or 256 in counter mode with a big-endian 128-bit counter (NIST SP 800-38A).
 ///
-/// Any part of a stream can be computed without the rest, on any number of threads at once. Text is secret only if no
-/// two streams share key and counters. Changes of the text are not detected.
+/// Any part of a stream can be computed independently, on any number of threads at once. The plaintext is secret only
+/// if no two streams share key and counters. Alterations are not detected.
 pub struct Ctr {
     engine: Engine,
     iv: u128,
@@ -26,16 +26,17 @@ enum Engine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The key has no length of AES.
+    /// AES does not have keys of this length.
     #[error("the key has {0} bytes; AES-128, AES-192 and AES-256 take 16, 24 and 32")]
     Key(usize),
-    /// The initial counter is not a block.
+    /// The initial counter does not have the length of a block.
     #[error("the initial counter (IV) has {0} bytes; counter mode takes 16")]
     Iv(usize),
 }
 
 impl Ctr {
-    /// The stream of `key` (16, 24 or 32 bytes) that begins with counter `iv` (16 bytes), at SIMD level `simd`.
+    /// Creates the stream of `key` (16, 24 or 32 bytes) that starts with counter `iv` (16 bytes), at SIMD level
+    /// `simd`.
     ///
     /// # Errors
     /// A length is wrong.
@@ -50,7 +51,7 @@ impl Ctr {
         })
     }
 
-    /// The way in which it is computed.
+    /// The implementation in use.
     pub fn variant(&self) -> Variant {
         match &self.engine {
             #[cfg(target_arch = "x86_64")]
@@ -59,7 +60,7 @@ impl Ctr {
         }
     }
 
-    /// Encrypts or decrypts `buf`, which lies `offset` bytes into the stream.
+    /// Encrypts or decrypts `buf`, which is `offset` bytes into the stream.
     pub fn apply(&self, offset: u64, buf: &mut [u8]) {
         let parts = Parts::new(self.iv, offset, buf.len());
         let (head, rest) = buf.split_at_mut(parts.head);
@@ -73,7 +74,7 @@ impl Ctr {
         self.part(parts.last, 0, tail);
     }
 
-    /// Encrypts or decrypts `input`, which lies `offset` bytes into the stream, into `output`.
+    /// Encrypts or decrypts `input`, which is `offset` bytes into the stream, into `output`.
     ///
     /// # Panics
     /// The buffers differ in length.

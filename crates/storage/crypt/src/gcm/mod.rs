@@ -1,4 +1,4 @@
-//! AES-GCM with nonces of 96 bits and tags of 128 (NIST SP 800-38D).
+//! AES-GCM with 96-bit nonces and 128-bit tags (NIST SP 800-38D).
 
 mod portable;
 
@@ -6,13 +6,13 @@ use evener_runtime::Simd;
 
 use crate::variant::Variant;
 
-/// Bytes of a tag.
+/// The size of a tag in bytes.
 pub const TAG: usize = 16;
 
 /// A key for AES-128-GCM or AES-256-GCM. Any number of threads can use it at once.
 ///
-/// Two messages with the same key and nonce reveal each other. So it is used where keys are derived anew and nonces counted:
-/// by the formats of this crate, and by the tunnel of the network stack.
+/// Never use the same key and nonce for two messages: they would reveal each other. So use it only with freshly
+/// derived keys and counted nonces, as the formats of this crate and the tunnel of the network stack do.
 pub struct Gcm(Engine);
 
 enum Engine {
@@ -21,13 +21,13 @@ enum Engine {
     Portable(portable::Portable),
 }
 
-/// The message was not sealed with this key, nonce and associated data.
+/// The message was not encrypted with this key, nonce and associated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tag does not fit the message")]
 pub struct AuthenticationError;
 
 impl Gcm {
-    /// Of a key of 16 or 32 bytes, at SIMD level `simd`.
+    /// Creates the cipher for a key of 16 or 32 bytes, at SIMD level `simd`.
     ///
     /// # Panics
     /// The key has another length.
@@ -41,7 +41,7 @@ impl Gcm {
         Gcm(Engine::Portable(portable::Portable::new(key)))
     }
 
-    /// The way in which it is computed.
+    /// The implementation in use.
     pub fn variant(&self) -> Variant {
         match &self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -50,7 +50,7 @@ impl Gcm {
         }
     }
 
-    /// Encrypts `plain` into `sealed`, which is longer by [`TAG`].
+    /// Encrypts `plain` into `sealed`, which must be longer by [`TAG`].
     ///
     /// # Panics
     /// `sealed` has another length, or `plain` has more than 2^32 - 2 blocks.
@@ -65,10 +65,10 @@ impl Gcm {
         tag.copy_from_slice(&computed);
     }
 
-    /// Decrypts `sealed` into `plain`, which is shorter by [`TAG`].
+    /// Decrypts `sealed` into `plain`, which must be shorter by [`TAG`].
     ///
     /// # Errors
-    /// The message was altered. Then `plain` is zero.
+    /// The message was altered. `plain` is then zero.
     ///
     /// # Panics
     /// `plain` has another length, or more than 2^32 - 2 blocks.

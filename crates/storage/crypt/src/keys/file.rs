@@ -19,17 +19,17 @@ const IDENTITY: &[u8] = b"AGE-SECRET-KEY-1";
 /// The message where no data follow the key or passphrase.
 pub(crate) const NO_DATA: &str = "ends within its first line, so no data follow the key or passphrase; give that line an end, and the data after it";
 
-/// The text is no key. No message repeats any of it, since it may be most of a key.
+/// The text is not a key. Messages repeat none of it, since it may be most of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// The line does not have the length of a key.
+    /// The line has the wrong length for a key.
     #[error("a key is one line of {DIGITS} hexadecimal digits, this line has {0}")]
     Length(usize),
-    /// A character is no hexadecimal digit.
+    /// A character is not a hexadecimal digit.
     #[error("a key is one line of {DIGITS} hexadecimal digits; character {0} is not one")]
     Digit(usize),
-    /// More follows the line.
+    /// There is more text after the line.
     #[error("a key is one line of {DIGITS} hexadecimal digits; something follows after it")]
     Lines,
 }
@@ -38,16 +38,16 @@ pub enum ParseError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the key: {}", error_text(.0))]
     Read(io::Error),
-    /// It holds no key.
+    /// The file contains no key.
     #[error("is not a key file: {0}")]
     Parse(#[from] ParseError),
-    /// It holds an identity of age.
+    /// The file contains an age identity.
     #[error("is not a key file but an age identity; use -i")]
     Identity,
-    /// The data should follow it, but do not.
+    /// Data should follow the key, but there is none.
     #[error("{NO_DATA}")]
     Alone,
     /// A file of this name exists, and may be the only key to something.
@@ -55,16 +55,16 @@ pub enum KeyFileError {
         "exists already and is not overwritten: it may be the only key to something; choose another name"
     )]
     Exists,
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write the key: {}", error_text(.0))]
     Write(io::Error),
 }
 
 impl Key {
-    /// Reads a key from text: 64 hexadecimal digits in either case, then at most the end of the line.
+    /// Parses a key: 64 hexadecimal digits in either case, then at most a line end.
     ///
     /// # Errors
-    /// The text is no key.
+    /// The text is not a key.
     pub fn parse(text: &[u8]) -> Result<Key, ParseError> {
         let end = text.iter().position(|&c| c == b'\n').unwrap_or(text.len());
         let (line, rest) = text.split_at(end);
@@ -83,7 +83,7 @@ impl Key {
         Ok(key)
     }
 
-    /// The line of a key file, with its end. It is wiped when it is dropped.
+    /// The line of a key file, with its line end. It is wiped when it is dropped.
     pub fn to_line(&self) -> Zeroizing<Vec<u8>> {
         // The full capacity is reserved first, since a vector that grows leaves copies in memory.
         let mut line = Zeroizing::new(Vec::with_capacity(DIGITS + 1));
@@ -100,7 +100,7 @@ impl Key {
 /// Reads a file that contains a key and nothing else.
 ///
 /// # Errors
-/// It cannot be read, or contains something else.
+/// The file cannot be read, or contains something else.
 pub fn read_all(file: &File) -> Result<Key, KeyFileError> {
     let mut text = Zeroizing::new(Vec::with_capacity(MAX_READ));
     let mut part = file.take(MAX_READ as u64 - 1);
@@ -112,10 +112,10 @@ pub fn read_all(file: &File) -> Result<Key, KeyFileError> {
     })
 }
 
-/// Reads a key from the next line of a file. No byte behind the line is read.
+/// Reads a key from the next line of a file. No byte after the line is read.
 ///
 /// # Errors
-/// It cannot be read, the line is no key, or no data follow.
+/// The file cannot be read, the line is not a key, or no data follows.
 pub fn read_line(file: &File) -> Result<Key, KeyFileError> {
     let (line, ended) = secret_line(file, MAX_READ).map_err(KeyFileError::Read)?;
     match Key::parse(&line)? {
@@ -124,10 +124,10 @@ pub fn read_line(file: &File) -> Result<Key, KeyFileError> {
     }
 }
 
-/// Writes `key` to a new file that only its owner may read and write, and waits until it is on the disk.
+/// Writes `key` to a new file that only its owner can read and write, and waits until it is on the disk.
 ///
 /// # Errors
-/// The file exists already, or cannot be written. Then no new file is left.
+/// The file exists already, or cannot be written. No new file remains then.
 pub fn write_new(path: &Path, key: &Key) -> Result<(), KeyFileError> {
     write_secret(path, &key.to_line())
 }

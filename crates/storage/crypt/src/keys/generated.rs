@@ -9,10 +9,10 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const GROUPS: usize = 5;
 const GROUP: usize = 5;
 
-/// A new passphrase of 125 random bits: five groups of five letters and digits, joined by `-`.
+/// Generates a passphrase of 125 random bits: five groups of five letters and digits, joined by `-`.
 ///
 /// # Errors
-/// The system has no randomness.
+/// The operating system provides no randomness.
 pub fn generated_passphrase() -> Result<Zeroizing<Vec<u8>>, RandomError> {
     let mut random = Zeroizing::new([0; GROUPS * GROUP]);
     getrandom::fill(&mut *random).map_err(RandomError)?;

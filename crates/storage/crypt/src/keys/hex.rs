@@ -11,7 +11,7 @@ pub struct Hex(Zeroizing<Vec<u8>>);
 /// The text is not hexadecimal. The message repeats none of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HexError {
-    /// A character is no digit.
+    /// A character is not a digit.
     #[error("character {0} is not a hexadecimal digit")]
     Digit(usize),
     /// The number of digits is odd.

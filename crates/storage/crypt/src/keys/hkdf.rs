@@ -1,4 +1,4 @@
-//! Keys from keys: HKDF (RFC 5869) with SHA-512.
+//! Key derivation: HKDF (RFC 5869) with SHA-512.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha512;
@@ -7,15 +7,15 @@ use zeroize::Zeroizing;
 /// Bytes of a pseudorandom key.
 const HASH: usize = 64;
 
-/// HKDF-Extract: a pseudorandom key of a secret and a salt, which need not be secret. It is also HMAC-SHA-512 of the second
-/// under the first.
+/// HKDF-Extract: derives a pseudorandom key from a secret and a salt. It is also the HMAC-SHA-512 of the second
+/// argument under the first.
 pub fn extract(salt: &[u8], secret: &[u8]) -> Zeroizing<[u8; HASH]> {
     let mut mac = Hmac::<Sha512>::new_from_slice(salt).expect("HMAC takes keys of any length");
     mac.update(secret);
     Zeroizing::new(mac.finalize().into_bytes().into())
 }
 
-/// HKDF-Expand: fills `to`, by a key and what says what for, which is the parts of `info` one after the other.
+/// HKDF-Expand: fills `to` from a key and `info`, whose parts are concatenated.
 ///
 /// # Panics
 /// If `to` has more than 255 * 64 bytes.

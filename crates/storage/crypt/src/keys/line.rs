@@ -5,11 +5,11 @@ use std::io::{self, Read};
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// Reads a line of at most `most` bytes: the line without its end, and whether it had one. Nothing behind the line is
-/// read, which takes a system call for each byte.
+/// Reads a line of at most `most` bytes. Returns the line without its line end, and whether it had one. Nothing after
+/// the line is read, which takes one system call per byte.
 ///
 /// # Errors
-/// The system cannot read on.
+/// The read fails.
 pub fn secret_line(mut file: &File, most: usize) -> io::Result<(Zeroizing<Vec<u8>>, bool)> {
     // The full capacity is reserved first, since a vector that grows leaves copies in memory.
     let mut line = Zeroizing::new(Vec::with_capacity(most));

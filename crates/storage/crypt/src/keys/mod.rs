@@ -22,22 +22,22 @@ pub use passphrase::{Cost, HEADER as PASSPHRASE_HEADER, PassphraseError, Passphr
 
 use crate::chunked::SALT;
 
-/// A key of 256 bits.
+/// A 256-bit key.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// A new key from the operating system's randomness.
+    /// Generates a key from the operating system's randomness.
     ///
     /// # Errors
-    /// The system has none.
+    /// The operating system provides none.
     pub fn generate() -> Result<Key, RandomError> {
         let mut key = Key([0; 32]);
         getrandom::fill(&mut key.0).map_err(RandomError)?;
         Ok(key)
     }
 
-    /// The key that has these bytes.
+    /// The key with these bytes.
     pub fn of_bytes(bytes: &[u8; 32]) -> Key {
         Key(*bytes)
     }
@@ -54,17 +54,18 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// A new salt for a file, from the operating system's randomness: the chance that two of 2^80 files share one is 2^-32.
+/// Generates a salt for a file from the operating system's randomness. The chance that two of 2^80 files share one is
+/// 2^-32.
 ///
 /// # Errors
-/// The system has none.
+/// The operating system provides none.
 pub fn salt() -> Result<[u8; SALT], RandomError> {
     let mut salt = [0; SALT];
     getrandom::fill(&mut salt).map_err(RandomError)?;
     Ok(salt)
 }
 
-/// The operating system gives no randomness.
+/// The operating system provides no randomness.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the system gives no random numbers, so no key or salt can be made: {0}")]
 pub struct RandomError(pub(crate) getrandom::Error);

@@ -1,6 +1,6 @@
 //! Keys from passphrases, by Argon2id (RFC 9106).
 //!
-//! The header of a file says how its key was derived:
+//! The header of a file describes how its key was derived:
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -19,7 +19,7 @@ use zeroize::Zeroize;
 
 use super::{Key, RandomError};
 
-/// Bytes of the header.
+/// The size of the header in bytes.
 pub const HEADER: usize = 36;
 const MAGIC: &[u8; 7] = b"evener~";
 const VERSION: u8 = 1;
@@ -32,22 +32,22 @@ pub struct Cost {
     pub memory: u32,
     /// Passes over the memory.
     pub passes: u32,
-    /// Parts of the memory that could be computed in parallel.
+    /// Parts of the memory that can be computed in parallel.
     pub lanes: u32,
 }
 
 impl Cost {
-    /// 64 MiB, three passes, four lanes: the second choice of RFC 9106, which fits small machines.
+    /// 64 MiB, three passes, four lanes: the second recommendation of RFC 9106, which fits small machines.
     pub const DEFAULT: Cost = Cost {
         memory: 64 << 10,
         passes: 3,
         lanes: 4,
     };
-    /// The most memory, in KiB: a file must not be able to exhaust a machine.
+    /// The memory limit, in KiB: a file must not be able to exhaust a machine.
     pub const MAX_MEMORY: u32 = 1 << 20;
-    /// The most memory times passes, in KiB: about ten seconds.
+    /// The limit of memory times passes, in KiB: about ten seconds.
     pub const MAX_WORK: u64 = 8 << 20;
-    /// The most lanes.
+    /// The limit of lanes.
     pub const MAX_LANES: u32 = 64;
 
     fn check(self) -> Result<Params, PassphraseError> {
@@ -62,14 +62,14 @@ impl Cost {
     }
 }
 
-/// How the key of a file is derived from a passphrase.
+/// The parameters with which the key of a file is derived from a passphrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassphraseHeader {
     cost: Cost,
     salt: [u8; SALT],
 }
 
-/// A passphrase or a header gives no key. Every message is one line.
+/// A passphrase or a header yields no key. Every message is one line.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PassphraseError {
@@ -100,13 +100,13 @@ pub enum PassphraseError {
     /// The passphrase has no characters.
     #[error("the passphrase is empty")]
     Empty,
-    /// The passphrase is longer than a reader of it accepts, or has 4 GiB or more.
+    /// The passphrase is longer than passphrase readers accept, or has 4 GiB or more.
     #[error("the passphrase is too long")]
     TooLong,
-    /// The passphrase has a byte that is no text.
+    /// The passphrase contains a NUL byte.
     #[error("the passphrase has a NUL byte in it; write it as one line of plain text (UTF-8)")]
     Nul,
-    /// There is no memory for the derivation.
+    /// There is not enough memory for the derivation.
     #[error("making the key needs {0} KiB of memory, which cannot be had")]
     Memory(u32),
     /// There is no salt for the header.
@@ -115,10 +115,10 @@ pub enum PassphraseError {
 }
 
 impl PassphraseHeader {
-    /// A header for a new file.
+    /// Creates a header for a new file.
     ///
     /// # Errors
-    /// The cost is out of bounds, or the system has no randomness.
+    /// The cost is out of bounds, or the operating system provides no randomness.
     pub fn generate(cost: Cost) -> Result<Self, PassphraseError> {
         cost.check()?;
         let mut salt = [0; SALT];
@@ -126,10 +126,10 @@ impl PassphraseHeader {
         Ok(PassphraseHeader { cost, salt })
     }
 
-    /// The header of a file that begins with `bytes`.
+    /// Parses the header of a file that starts with `bytes`.
     ///
     /// # Errors
-    /// It has none, or one of another version or with an invalid cost.
+    /// There is no header, or it has another version or an invalid cost.
     pub fn parse(bytes: &[u8]) -> Result<Self, PassphraseError> {
         let header = bytes.first_chunk::<HEADER>();
         if !bytes.starts_with(MAGIC) {
@@ -172,7 +172,7 @@ impl PassphraseHeader {
         self.cost
     }
 
-    /// The context of the chunks that follow: the header and then `user`.
+    /// The context of the following chunks: the header and then `user`.
     pub fn context(&self, user: &[u8]) -> Vec<u8> {
         [&self.to_bytes(), user].concat()
     }

@@ -9,12 +9,12 @@ use super::Block;
 use super::codebook::{Codebook, MAX_STREAMS, UNIT};
 use crate::bulk::{Bulk, BulkSource, UnitIn};
 
-/// The chains of a file: how many streams it has, interleaved block by block.
+/// The chains of a file: the number of its streams, interleaved block by block.
 ///
 /// Block i of the file belongs to stream i mod S. Each stream is one chain: a block is combined (XOR) with the
-/// encrypted block before it in its stream, S blocks before it in the file, and then encrypted by the whole product
-/// cipher. The first block of stream s is combined with the encryption of the number s, as 64 bits in big-endian order.
-/// So a file keeps its length and has no header, and S has to be known to decrypt it.
+/// previous encrypted block of its stream, S blocks earlier in the file, and then encrypted by the whole product
+/// cipher. The first block of stream s is combined with the encryption of the number s, as 64 bits in big-endian
+/// order. So a file keeps its length and has no header, and S must be known to decrypt it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain(usize);
 
@@ -24,10 +24,11 @@ pub struct Chain(usize);
 pub struct ChainError(pub usize);
 
 impl Chain {
-    /// `streams` has to be a power of two, so that every unit has the same number of blocks of each stream.
+    /// Creates chains. `streams` must be a power of two, so that every unit has the same number of blocks of each
+    /// stream.
     ///
     /// # Errors
-    /// It is no power of two, or more than [`MAX_STREAMS`].
+    /// The number is not a power of two, or more than [`MAX_STREAMS`].
     pub fn new(streams: usize) -> Result<Chain, ChainError> {
         match streams.is_power_of_two() && streams <= MAX_STREAMS {
             true => Ok(Chain(streams)),
@@ -35,7 +36,7 @@ impl Chain {
         }
     }
 
-    /// How many there are.
+    /// The number of streams.
     pub fn streams(self) -> usize {
         self.0
     }
@@ -48,7 +49,7 @@ impl Chain {
     }
 }
 
-/// A unit as it is read.
+/// A unit of input.
 pub struct Batch {
     pub(super) unit: UnitIn,
     /// The encrypted blocks before its first one, if a chained file is decrypted.
@@ -155,7 +156,7 @@ impl<S: Service<Input = Batch>> Source<S> for BatchSource {
     }
 }
 
-/// Batches of blocks in memory, each block by itself. A service that chains refuses them.
+/// Batches of independent blocks in memory. A chained service rejects them.
 pub struct BlockSource {
     blocks: Arc<[Block]>,
     unit: usize,
@@ -163,7 +164,7 @@ pub struct BlockSource {
 }
 
 impl BlockSource {
-    /// All of `blocks`, `unit` of them to a batch, but at most 2048.
+    /// Creates batches of `unit` blocks, at most 2048, from `blocks`.
     pub fn new(blocks: Arc<[Block]>, unit: usize) -> BlockSource {
         BlockSource {
             blocks,

@@ -1,4 +1,4 @@
-//! The product cipher on blocks of which each is encrypted by itself.
+//! The product cipher on independent blocks.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(super) const ROW: usize = 32;
 /// Blocks of a unit: 16 KiB, which fit the nearest cache, and a multiple of 256 blocks, with which kernels are fastest.
 pub(super) const UNIT: usize = UNIT_ROWS * ROW;
 
-/// The most streams of a chained file: one for each block of a unit.
+/// The largest number of streams in a chained file: one for each block of a unit.
 pub const MAX_STREAMS: usize = UNIT;
 
 /// Nanoseconds that a pass takes for a block on a Zen 4. They are used for the first predictions only.
@@ -34,7 +34,7 @@ const fn nanoseconds(simd: Simd, cipher: Cipher) -> f64 {
 /// Vectorised operations that the same processor does in a nanosecond.
 const OPS_PER_NANOSECOND: f64 = 40.0;
 
-/// All passes over blocks, each block by itself.
+/// All passes over independent blocks.
 pub struct Codebook {
     product: Product,
     pub(super) direction: Direction,
@@ -42,7 +42,7 @@ pub struct Codebook {
 }
 
 impl Codebook {
-    /// All passes with a key, with the instructions that `simd` allows.
+    /// Creates all passes with a key, with the instructions that `simd` allows.
     pub fn new(key: &[u8; KEY_BYTES], direction: Direction, simd: Simd) -> Codebook {
         Codebook {
             product: Product::new(key),

@@ -1,4 +1,4 @@
-//! What passes cost, measured on one core.
+//! The costs of passes, measured on one core.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -36,12 +36,12 @@ pub fn pass_costs(product: &Product, simd: Simd, blocks: &mut [Block]) -> [StepC
     })
 }
 
-/// The cipher of each pass, as the name of a step.
+/// The cipher of each pass, as names of steps.
 pub fn step_names() -> Vec<String> {
     passes().map(|cipher| cipher.name().to_owned()).into()
 }
 
-/// Seconds of each of the 64 passes for a block, measured once.
+/// Seconds per block of each of the 64 passes, measured once.
 pub fn step_costs(simd: Simd) -> Vec<StepCost> {
     let product = Product::new(&[7; KEY_BYTES]);
     let mut blocks: Vec<Block> = (0..BLOCKS as u64).map(u64::to_le_bytes).collect();

@@ -39,7 +39,7 @@ pub struct ProductService {
 }
 
 impl ProductService {
-    /// Each block by itself, or in chains.
+    /// Creates a service for independent blocks, or for chains.
     pub fn new(codebook: Codebook, chain: Option<Chain>) -> ProductService {
         let first = chain.map_or(Vec::new(), |chain| chain.first(&codebook));
         let of = |blocks: &[Block]| {

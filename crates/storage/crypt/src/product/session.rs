@@ -20,13 +20,13 @@ use crate::session::{self, Options};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The key has another length.
+    /// The key has the wrong length.
     #[error("a key of {0} bytes; the product cipher takes 16, which are 32 hexadecimal digits")]
     Key(usize),
     /// A file cannot have this number of streams.
     #[error(transparent)]
     Chain(#[from] ChainError),
-    /// The input is no whole number of blocks.
+    /// The input is not a whole number of blocks.
     #[error(transparent)]
     Length(#[from] LengthError),
     /// A file cannot be used, or the run failed.
@@ -57,14 +57,13 @@ pub struct Session {
     sink: BulkSink,
 }
 
-/// Encrypts `input` into `output`, both names of files or `-`, under a key of 16 bytes; with `chain`, in so many
-/// chains.
+/// Encrypts `input` into `output`, both file names or `-`, with a key of 16 bytes. With `chain`, in that many chains.
 ///
 /// **A workload, not protection**; see [the module](super).
 ///
 /// # Errors
-/// The key or the number of chains is invalid, the input cannot be read or is no whole number of blocks, or the output
-/// cannot be written.
+/// The key or the number of chains is invalid, the input cannot be read or is not a whole number of blocks, or the
+/// output cannot be written.
 pub fn encrypt(
     input: &OsStr,
     output: &OsStr,
@@ -74,7 +73,7 @@ pub fn encrypt(
     open(input, output, (key, chain), Direction::Encrypt)
 }
 
-/// Undoes [`encrypt`] with the same key and number of chains.
+/// Reverses [`encrypt`], with the same key and number of chains.
 ///
 /// # Errors
 /// As [`encrypt`].
@@ -114,7 +113,7 @@ fn open(
 }
 
 impl Session {
-    /// How many bytes will be read and written, if that is known.
+    /// The number of bytes to read and write, if known.
     pub fn bytes(&self) -> Option<u64> {
         self.source.bytes()
     }
@@ -127,7 +126,7 @@ impl Session {
     /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// Something cannot be read or written, or the input ends within a block. Then no file is written, but a pipe has
+    /// Reading or writing failed, or the input ends within a block. No file is written then, but a pipe has received
     /// the blocks before.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
         runtime

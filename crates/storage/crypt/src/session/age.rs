@@ -1,4 +1,4 @@
-//! Encrypting and opening age files.
+//! Encrypting and decrypting age files.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -17,11 +17,11 @@ use crate::bulk::{Bulk, BulkSink, BulkSource, Input};
 /// The most bytes of a file of recipients or identities.
 const MAX_LIST: u64 = 16 << 20;
 
-/// Whom an age file is encrypted to.
+/// The recipients of an age file.
 pub enum Recipients {
-    /// These, at least one.
+    /// Public keys, at least one.
     Keys(Vec<Recipient>),
-    /// Those who know a passphrase.
+    /// Everyone who knows a passphrase.
     Passphrase(Zeroizing<Vec<u8>>),
 }
 
@@ -48,7 +48,7 @@ impl Recipients {
     }
 }
 
-/// Encrypts `input` into `output`, both names of files or `-`, as an age file; with `armor` in lines of text.
+/// Encrypts `input` into `output`, both file names or `-`, as an age file. With `armor`, as lines of text.
 ///
 /// # Errors
 /// The input cannot be read, the output cannot be written, or there is no randomness or memory for a key.
@@ -156,19 +156,19 @@ pub(super) fn unwrap(header: &Header, opener: Opener<'_>, name: &str) -> Result<
     key.map_err(|cause| Error::Age { name, cause })
 }
 
-/// The recipients in the file at `path`; `-` is the standard input.
+/// Reads the recipients in the file at `path`; `-` is the standard input.
 ///
 /// # Errors
-/// It cannot be read, or a line is no recipient.
+/// The file cannot be read, or a line is not a recipient.
 pub fn recipient_file(path: &Path) -> Result<Vec<Recipient>, Error> {
     let (name, text, _) = list(path)?;
     age::recipients(&text).map_err(|cause| Error::AgeKey { name, cause })
 }
 
-/// The identities in the file at `path`, and warnings about it; `-` is the standard input.
+/// Reads the identities in the file at `path`, and returns warnings about the file; `-` is the standard input.
 ///
 /// # Errors
-/// It cannot be read, or a line is no identity.
+/// The file cannot be read, or a line is not an identity.
 pub fn identity_file(path: &Path) -> Result<(Vec<Identity>, Vec<SecretWarning>), Error> {
     let (name, text, warnings) = list(path)?;
     let found = age::identities(&text).map_err(|cause| Error::AgeKey { name, cause })?;
@@ -214,10 +214,10 @@ fn list(path: &Path) -> Result<List, Error> {
     }
 }
 
-/// Writes a new identity to a new file that only its owner may read, as `age-keygen` does. Returns whom to encrypt to.
+/// Writes a new identity to a new file that only its owner can read, as `age-keygen` does. Returns its recipient.
 ///
 /// # Errors
-/// The system has no randomness, or the file exists or cannot be written.
+/// The operating system provides no randomness, or the file exists or cannot be written.
 pub fn new_identity_file(path: &Path) -> Result<Recipient, Error> {
     let identity = Identity::generate()?;
     let text = age::identity_lines(&identity);

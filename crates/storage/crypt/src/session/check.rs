@@ -1,4 +1,4 @@
-//! What is wrong with an input or an output, for programs that ask a person for a passphrase: nobody should type one in vain.
+//! Checks of inputs and outputs, for programs that ask for a passphrase: users should not type one in vain.
 
 use std::ffi::OsStr;
 
@@ -10,11 +10,11 @@ use super::{Error, NO_TERMINAL, foreign};
 use crate::age::{self, HeaderError};
 use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
-/// Whether `input` can be read and `output` be written, as far as that is known without a secret. `shown` says that a terminal
-/// will do as the output. Of a pipe nothing is read.
+/// Checks whether `input` can be read and `output` can be written, as far as possible without a secret. `shown`
+/// allows a terminal as the output. Nothing is read from a pipe.
 ///
 /// # Errors
-/// As those of the session that is asked about.
+/// Those of the corresponding session.
 pub fn check(input: &OsStr, output: &OsStr, shown: bool) -> Result<(), Error> {
     let source = match peek(input)? {
         Some(file) => file.source_file(),
@@ -23,10 +23,10 @@ pub fn check(input: &OsStr, output: &OsStr, shown: bool) -> Result<(), Error> {
     Ok(OutputFile::check(output, &source, shown)?)
 }
 
-/// Whether a passphrase decrypts `input`, as far as its beginning tells. Of a pipe nothing is read.
+/// Checks whether a passphrase decrypts `input`, judging by its first bytes. Nothing is read from a pipe.
 ///
 /// # Errors
-/// It cannot be read, or something else decrypts it.
+/// The input cannot be read, or needs another kind of secret.
 pub fn check_passphrase(input: &OsStr) -> Result<(), Error> {
     let Some((file, front)) = beginning(input)? else {
         return Ok(());
@@ -48,10 +48,10 @@ pub fn check_passphrase(input: &OsStr) -> Result<(), Error> {
     }
 }
 
-/// The same as [`check()`] for [`rewrap`](super::rewrap()): the input has to be an age file.
+/// As [`check()`], for [`rewrap`](super::rewrap()): the input must be an age file.
 ///
 /// # Errors
-/// As those of [`rewrap`](super::rewrap()).
+/// Those of [`rewrap`](super::rewrap()).
 pub fn check_rewrap(input: &OsStr, output: Rewrapped<'_>) -> Result<(), Error> {
     if let Some((file, front)) = beginning(input)?
         && age::recognise(&front).is_none()

@@ -9,8 +9,9 @@ use crate::bulk::{Bulk, BulkSink, BulkSource, Counter};
 use crate::chosen;
 use crate::ctr::Ctr;
 
-/// Encrypts or decrypts `input` into `output`, both names of files or `-`, as `openssl enc -aes-256-ctr` does: `key` of
-/// 16, 24 or 32 bytes, the first counter `iv` of 16. The input's first byte is byte `at` of the stream.
+/// Encrypts or decrypts `input` into `output`, both file names or `-`, as `openssl enc -aes-256-ctr` does, with a
+/// `key` of 16, 24 or 32 bytes and the initial counter `iv` of 16 bytes. The input's first byte is byte `at` of the
+/// stream.
 ///
 /// # Errors
 /// The key or the counter has the wrong length, the input cannot be read, or the output cannot be written.

@@ -17,17 +17,17 @@ use crate::chosen;
 use crate::chunked::{FileKey, HEADER, HeaderError, Layout, Scheme, SizeError, Sizes};
 use crate::keys::{Key, PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
-/// A range of bytes of a text, counted from 0.
+/// A range of plaintext bytes, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// From one byte on.
+    /// From some byte on.
     Between {
         /// The first byte.
         from: u64,
-        /// The byte after the last; `None` for the end.
+        /// The byte after the range; `None` for the end.
         to: Option<u64>,
     },
-    /// The last so many, or all if there are fewer.
+    /// The last bytes, this many, or all if there are fewer.
     Last(u64),
 }
 
@@ -67,12 +67,12 @@ struct Span {
     to: Option<u64>,
 }
 
-/// What a file is decrypted with.
+/// The secret that decrypts a file.
 #[derive(Clone, Copy)]
 pub enum Opener<'a> {
     /// A key, or a passphrase.
     Secret(&'a Secret),
-    /// Identities, for an age file. The first that fits counts.
+    /// Identities, for an age file. The first match is used.
     Identities(&'a [Identity]),
 }
 
@@ -84,14 +84,14 @@ impl<'a> From<&'a Secret> for Opener<'a> {
 
 /// A file that is ready to be decrypted.
 pub enum Decryption {
-    /// One in the format of chunked encryption.
+    /// A file in the format of chunked encryption.
     Chunked(Session<Open>),
     /// An age file.
     Age(Session<age::Open>),
 }
 
 impl Decryption {
-    /// How many bytes will be written, if that is known.
+    /// The number of bytes to write, if known.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Decryption::Chunked(session) => session.bytes(),
@@ -110,7 +110,7 @@ impl Decryption {
     /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// Something cannot be read, computed or written, or the input was altered.
+    /// Reading, decrypting or writing failed, or the input was altered.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error> {
         match self {
             Decryption::Chunked(session) => session.run(runtime, options),
@@ -128,13 +128,13 @@ impl fmt::Display for Decryption {
     }
 }
 
-/// Decrypts `input` into `output`, both names of files or `-`. The beginning of the input tells its format. With a range
-/// only that part of the text is decrypted, and if the input is a file, the rest is not read. A terminal as the output gets
-/// text only.
+/// Decrypts `input` into `output`, both file names or `-`. The first bytes of the input determine its format. With a
+/// range, only that part is decrypted, and if the input is a file, the rest is not read. A terminal as the output
+/// gets only text.
 ///
 /// # Errors
-/// The input cannot be read or is no encrypted file; the secret or `context` is another than it was encrypted with; the
-/// range is not in it; or the output cannot be written.
+/// The input cannot be read or is not an encrypted file; the secret or `context` is wrong; the range is outside the
+/// plaintext; or the output cannot be written.
 pub fn decrypt<'a>(
     input: &OsStr,
     output: &OsStr,
@@ -190,8 +190,7 @@ pub fn decrypt<'a>(
     )?))
 }
 
-/// Decrypts `input`, the name of a file or `-`, and writes nothing: if the session runs to its end, nothing was changed since
-/// it was encrypted.
+/// Decrypts `input`, a file name or `-`, and writes nothing. If the session runs to its end, the file is unaltered.
 ///
 /// # Errors
 /// As [`decrypt()`].

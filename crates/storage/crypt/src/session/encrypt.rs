@@ -10,8 +10,8 @@ use crate::chosen;
 use crate::chunked::{FileKey, Scheme};
 use crate::keys::{self, Cost, PassphraseHeader};
 
-/// Encrypts `input` into `output`, both names of files or `-`, as Cobblestone-256. `context` is needed to decrypt it.
-/// With a passphrase the file begins with a [`PassphraseHeader`].
+/// Encrypts `input` into `output`, both file names or `-`, as Cobblestone-256. `context` is needed to decrypt it.
+/// With a passphrase, the file starts with a [`PassphraseHeader`].
 ///
 /// # Errors
 /// The input cannot be read, the output cannot be written, or there is no randomness or memory for a key.

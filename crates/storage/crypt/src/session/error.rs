@@ -9,8 +9,8 @@ use crate::chunked::{HeaderError, SizeError};
 use crate::ctr;
 use crate::keys::{KeyFileError, NO_DATA, PassphraseError, RandomError};
 
-/// A session could not be opened or did not run to its end. Every message is one line that says what, where and
-/// what to do.
+/// A session could not be opened or did not run to its end. Every message is one line that says what failed, where,
+/// and what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,29 +22,29 @@ pub enum Error {
     KeyFile {
         /// The key file.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: KeyFileError,
     },
-    /// The passphrase gives no key, or the input was not encrypted with one.
+    /// The passphrase yields no key, or the input was not encrypted with one.
     #[error("{name}: {cause}")]
     Passphrase {
-        /// The input, or where the passphrase comes from.
+        /// The input, or the source of the passphrase.
         name: String,
-        /// What is wrong.
+        /// The problem.
         cause: PassphraseError,
     },
     /// The passphrase cannot be read.
     #[error("{name}: cannot read the passphrase: {}", error_text(reason))]
     NoPassphrase {
-        /// Where from.
+        /// The source of the passphrase.
         name: String,
-        /// What the system said.
+        /// The system's reason.
         reason: std::io::Error,
     },
-    /// The data should follow the passphrase, but do not.
+    /// Data should follow the passphrase, but there is none.
     #[error("{name}: {NO_DATA}")]
     NothingFollows {
-        /// Where from.
+        /// The source of the passphrase.
         name: String,
     },
     /// The key or the passphrase is in the file of the data.
@@ -56,34 +56,34 @@ pub enum Error {
         /// The file.
         name: String,
     },
-    /// The input was encrypted with a passphrase, and a key was given.
+    /// The input was encrypted with a passphrase, but a key was given.
     #[error("{name}: was encrypted with a passphrase, not with a key file; use -p")]
     NeedsPassphrase {
         /// The input.
         name: String,
     },
-    /// The key does not fit the header of the input.
+    /// The key does not match the header of the input.
     #[error("{name}: {cause}")]
     Header {
         /// The input.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: HeaderError,
     },
-    /// The header of an age file gives no key.
+    /// The header of an age file yields no key.
     #[error("{name}: {cause}")]
     Age {
         /// The input.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: age::HeaderError,
     },
     /// A recipient or an identity cannot be used.
     #[error("{name}: {cause}")]
     AgeKey {
-        /// Where it stands.
+        /// The source of the key.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: age::ListError,
     },
     /// The input is an age file, for which there are no key files.
@@ -113,10 +113,10 @@ pub enum Error {
     Foreign {
         /// The input.
         name: String,
-        /// What it is.
+        /// The format.
         what: &'static str,
     },
-    /// The input has no name from which one in a directory could be made.
+    /// The input has no name that a name in a directory could be derived from.
     #[error("{name}: has no name that its output in a directory could have; use -o OUT")]
     NoName {
         /// The input.
@@ -144,12 +144,12 @@ pub enum Error {
         /// The input.
         name: String,
     },
-    /// The size of the input is invalid, or the range is not in it.
+    /// The size of the input is invalid, or the range is outside it.
     #[error("{name}: {cause}")]
     Size {
         /// The input.
         name: String,
-        /// What is wrong.
+        /// The problem.
         cause: SizeError,
     },
     /// The input was altered.
@@ -157,13 +157,13 @@ pub enum Error {
     Refused {
         /// The input.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         cause: Failure,
     },
     /// The key or the initial counter of counter mode has the wrong length.
     #[error(transparent)]
     Counter(#[from] ctr::Error),
-    /// The system has no randomness.
+    /// The operating system provides no randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
     /// The run failed.
@@ -186,7 +186,7 @@ impl Error {
         }
     }
 
-    /// Whether the input is what is wrong: it is not encrypted, was altered, or was encrypted with another secret or
+    /// Whether the input is the problem: it is not encrypted, was altered, or was encrypted with another secret or
     /// context.
     pub fn is_refusal(&self) -> bool {
         use PassphraseError::{NoHeader, TooCheap, TooCostly, Version};
@@ -203,7 +203,7 @@ impl Error {
         }
     }
 
-    /// Whether the only error is that the reader of the output closed the pipe, as `head` does.
+    /// Whether the only problem is that the reader of the output closed the pipe, as `head` does.
     pub fn is_closed_pipe(&self) -> bool {
         match self {
             Error::File(error) => error.is_closed_pipe(),

@@ -1,4 +1,4 @@
-//! Encrypted files of other programs, by how they begin.
+//! Encrypted files of other programs, recognised by their first bytes.
 
 /// What a file that begins with `front` is, as a message says it, if another program encrypted it.
 pub(super) fn recognise(front: &[u8]) -> Option<&'static str> {

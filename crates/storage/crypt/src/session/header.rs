@@ -1,4 +1,4 @@
-//! The header of an encrypted file by itself, for programs that seal and open its chunks one by one.
+//! The header of an encrypted file alone, for programs that encrypt and decrypt single chunks.
 //!
 //! ```
 //! use evener_crypt::chunked::{CHUNK, SEALED_CHUNK, sealed_len};
@@ -25,7 +25,7 @@ use super::{Error, Secret};
 use crate::chunked::{FileKey, HEADER, Layout, SizeError};
 use crate::keys::PASSPHRASE_HEADER;
 
-/// The key of a new file, and the header that the file begins with. `context` is needed to open it.
+/// Creates the key of a new file, and the header that the file starts with. `context` is needed to decrypt it.
 ///
 /// # Errors
 /// There is no randomness or memory for a key.
@@ -33,10 +33,10 @@ pub fn new_header(secret: &Secret, context: &[u8]) -> Result<(FileKey, Vec<u8>),
     new_key(NAME, secret, context)
 }
 
-/// The key of the file that begins with `header`, of which the first [`header_len`] bytes are read.
+/// Returns the key of the file that starts with `header`. Only the first [`header_len`] bytes are read.
 ///
 /// # Errors
-/// It is no header, or was made with another secret or `context`.
+/// The header is invalid, or was made with another secret or `context`.
 pub fn key_of_header(secret: &Secret, context: &[u8], header: &[u8]) -> Result<FileKey, Error> {
     let (key, _) = unlock(NAME, secret, context, |buffer, byte| {
         let rest = header.get(byte as usize..).unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn key_of_header(secret: &Secret, context: &[u8], header: &[u8]) -> Result<F
     Ok(key)
 }
 
-/// Bytes of the header of files that are encrypted with `secret`.
+/// The header size of files encrypted with `secret`.
 pub fn header_len(secret: &Secret) -> usize {
     match secret {
         Secret::Key(_) => HEADER,
@@ -55,16 +55,16 @@ pub fn header_len(secret: &Secret) -> usize {
     }
 }
 
-/// Bytes of the encrypted file of `len` bytes.
+/// The encrypted size of a file of `len` bytes.
 ///
 /// # Errors
-/// The format does not allow this number.
+/// The format does not allow this size.
 pub fn encrypted_len(secret: &Secret, len: u64) -> Result<u64, Error> {
     let sizes = layout(secret).of_plain(len).map_err(size_error)?;
     Ok(sizes.sealed())
 }
 
-/// Bytes of text in an encrypted file of `len` bytes.
+/// The size of the plaintext in an encrypted file of `len` bytes.
 ///
 /// # Errors
 /// No file has this size.

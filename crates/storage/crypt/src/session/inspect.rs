@@ -1,4 +1,4 @@
-//! What an encrypted file tells without a key.
+//! What is known of an encrypted file without a key.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::age::{self, Header, NONCE};
 use crate::chunked::{HEADER, HeaderError, Layout};
 use crate::keys::{PASSPHRASE_HEADER, PassphraseError, PassphraseHeader};
 
-/// What is known of an encrypted file without decrypting it. `Display` gives some lines for people, `Serialize` is for
+/// What is known of an encrypted file without decrypting it. `Display` prints some readable lines, `Serialize` is for
 /// programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Inspected {
@@ -20,21 +20,21 @@ pub struct Inspected {
     pub name: String,
     /// Its format.
     pub format: Format,
-    /// Bytes of the file, if it is one and no pipe.
+    /// The size of the file, unless it is a pipe.
     pub size: Option<u64>,
-    /// Bytes of its text, if they follow from its size.
+    /// The size of its plaintext, if it follows from the file size.
     pub text_size: Option<u64>,
 }
 
-/// The format of an encrypted file, and what it needs to be decrypted.
+/// The format of an encrypted file, and the secret that it needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "name", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Format {
-    /// Nothing tells it from random bytes. If evener encrypted it, it is Cobblestone-256 with the key of a key file, which
-    /// has no mark.
+    /// The file cannot be distinguished from random bytes. If evener encrypted it, it is Cobblestone-256 with a key
+    /// from a key file, which has no mark.
     Key,
-    /// Cobblestone-256 with the key of a passphrase.
+    /// Cobblestone-256 with a key from a passphrase.
     Passphrase {
         /// Memory of Argon2id, in KiB.
         memory_kib: u32,
@@ -45,21 +45,21 @@ pub enum Format {
     },
     /// Age's format.
     Age {
-        /// Whether it is in lines of text.
+        /// Whether it is armored, that is, lines of text.
         armored: bool,
         /// Bytes of the header.
         header: u64,
         /// The kind of each recipient.
         recipients: Vec<String>,
-        /// The work factor of scrypt, if it needs a passphrase: the logarithm to base two of the KiB of memory.
+        /// The work factor of scrypt, if it needs a passphrase: the base-2 logarithm of the memory in KiB.
         work_factor: Option<u8>,
     },
 }
 
-/// Inspects `input`, the name of a file or `-`. Nothing but its beginning is read.
+/// Inspects `input`, a file name or `-`. Only its first bytes are read.
 ///
 /// # Errors
-/// It cannot be read, is too short or damaged, or begins as no file does that evener decrypts.
+/// The input cannot be read, is too short or damaged, or is in no format that evener decrypts.
 pub fn inspect(input: &OsStr) -> Result<Inspected, Error> {
     let mut file = open(input)?;
     let (name, size) = (file.name.clone(), file.remaining());

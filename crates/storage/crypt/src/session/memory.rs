@@ -32,7 +32,7 @@ use crate::ctr::Ctr;
 /// What messages call the input.
 pub(super) const NAME: &str = "input";
 
-/// Bytes of a reader, such as memory, and an operation on them.
+/// The bytes of a reader, such as memory, with an operation on them.
 pub struct Memory<O, R> {
     reader: R,
     bytes: u64,
@@ -41,7 +41,7 @@ pub struct Memory<O, R> {
 }
 
 impl<R: Read + Send + 'static> Memory<Seal, R> {
-    /// Encrypts the `bytes` bytes of `reader` as [`encrypt`](super::encrypt) does a file.
+    /// Encrypts `bytes` bytes from `reader`, as [`encrypt`](super::encrypt) does with a file.
     ///
     /// # Errors
     /// There is no randomness or memory for a key.
@@ -62,7 +62,7 @@ impl<R: Read + Send + 'static> Memory<Seal, R> {
 }
 
 impl<R: Read + Send + 'static> Memory<Open, R> {
-    /// Decrypts the `bytes` bytes of `reader` as [`decrypt`](super::decrypt()) does a file.
+    /// Decrypts `bytes` bytes from `reader`, as [`decrypt`](super::decrypt()) does with a file.
     ///
     /// # Errors
     /// They are not encrypted, or with another secret or `context`.
@@ -101,7 +101,7 @@ impl<R: Read + Send + 'static> Memory<Open, R> {
 }
 
 impl<R: Read + Send + 'static> Memory<Counter, R> {
-    /// Encrypts or decrypts the `bytes` bytes of `reader` as [`counter`](super::counter()) does a file.
+    /// Encrypts or decrypts `bytes` bytes from `reader`, as [`counter`](super::counter()) does with a file.
     ///
     /// # Errors
     /// The key or the counter has the wrong length.
@@ -122,16 +122,16 @@ impl<R: Read + Send + 'static> Memory<Counter, R> {
 }
 
 impl<O: Operation + 'static, R: Read + Send + 'static> Memory<O, R> {
-    /// How many bytes will be written.
+    /// The number of bytes to write.
     pub fn bytes(&self) -> u64 {
         let read = usize::try_from(self.bytes).expect("it is in memory");
         (self.header.len() + O::written(read, true)) as u64
     }
 
-    /// Writes the result to `writer`. What it has after an error, or a run that was cancelled, is no result.
+    /// Writes the result to `writer`. After an error or a cancellation, discard its contents.
     ///
     /// # Errors
-    /// Something cannot be read, computed or written, or the input was altered.
+    /// Reading, computing or writing failed, or the input was altered.
     pub fn run(
         self,
         writer: impl Write + Send,

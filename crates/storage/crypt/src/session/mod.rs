@@ -57,7 +57,7 @@ pub struct Session<O> {
 }
 
 impl<O: Operation> Session<O> {
-    /// How many bytes will be written, if that is known.
+    /// The number of bytes to write, if known.
     pub fn bytes(&self) -> Option<u64> {
         let read = usize::try_from(self.source.bytes()?).ok()?;
         let written = O::written(read, self.source.is_whole());
@@ -72,7 +72,7 @@ impl<O: Operation> Session<O> {
     /// Runs to the end of the input, or until it is cancelled.
     ///
     /// # Errors
-    /// Something cannot be read, computed or written, or the input was altered.
+    /// Reading, computing or writing failed, or the input was altered.
     pub fn run(self, runtime: &Runtime, options: Options<'_>) -> Result<Report, Error>
     where
         O: 'static,

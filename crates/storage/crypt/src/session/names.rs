@@ -1,4 +1,4 @@
-//! What files in a directory are called.
+//! Names of files in a directory.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,17 +13,17 @@ const SEALED: &str = ".sealed";
 /// That of one in age's format.
 const AGE: &str = ".age";
 
-/// The file in `directory` that `input` is encrypted into: its name with `.sealed`, or with `.age` for that format.
+/// The file in `directory` for the encrypted `input`: its name with `.sealed`, or with `.age` for that format.
 ///
 /// # Errors
-/// The input has no name, as the standard input.
+/// The input has no name, such as the standard input.
 pub fn sealed_in(directory: &Path, input: &OsStr, age: bool) -> Result<PathBuf, Error> {
     let mut name = name_of(input)?.to_owned();
     name.push(if age { AGE } else { SEALED });
     Ok(directory.join(name))
 }
 
-/// The file in `directory` that `input` is decrypted into: its name without `.sealed` or `.age`.
+/// The file in `directory` for the decrypted `input`: its name without `.sealed` or `.age`.
 ///
 /// # Errors
 /// The input has no name or another ending.

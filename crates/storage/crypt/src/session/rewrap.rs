@@ -1,4 +1,4 @@
-//! Other recipients or another passphrase for an age file, whose payload stays as it is.
+//! Replaces the recipients or the passphrase of an age file. Its payload stays as it is.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -16,16 +16,16 @@ use crate::keys::PASSPHRASE_HEADER;
 /// Bytes that are copied at once.
 const BLOCK: usize = 1 << 20;
 
-/// Where a file with a new header goes.
+/// The destination of a file with a new header.
 #[derive(Clone, Copy)]
 pub enum Rewrapped<'a> {
-    /// To this name, or `-`.
+    /// This name, or `-`.
     Output(&'a OsStr),
-    /// In the place of the input, once it is whole and on the disk.
+    /// The place of the input, once the file is complete and on the disk.
     InPlace,
 }
 
-/// An age file that was opened, to be written with another header.
+/// An opened age file, ready to be written with another header.
 pub struct Rewrap<'a> {
     input: &'a OsStr,
     output: Rewrapped<'a>,
@@ -40,13 +40,13 @@ pub struct Rewrap<'a> {
     size: Option<u64>,
 }
 
-/// Opens the age file `input`, the name of a file or `-`, to write it with another header. The key of the file and its payload
-/// stay the same, and the payload is neither decrypted nor verified.
+/// Opens the age file `input`, a file name or `-`, to write it with another header. The file key and the payload stay
+/// the same, and the payload is neither decrypted nor verified.
 ///
-/// Those who could read the file before still can: they may have kept it, or its key.
+/// Everyone who could read the file before still can: they may have kept the file or its key.
 ///
 /// # Errors
-/// The input cannot be read, is no age file, or `opener` does not open it.
+/// The input cannot be read, is not an age file, or `opener` does not open it.
 pub fn rewrap<'a>(
     input: &'a OsStr,
     output: Rewrapped<'a>,
@@ -83,17 +83,17 @@ pub fn rewrap<'a>(
 }
 
 impl Rewrap<'_> {
-    /// Bytes that will be copied, if that is known.
+    /// The number of bytes to copy, if known.
     pub fn bytes(&self) -> Option<u64> {
         let size = self.size.filter(|_| !self.armored)?;
         Some(size.saturating_sub(self.at))
     }
 
-    /// Writes the file with a header for `to` instead of the old one. `on_progress` is told now and then how many bytes were
-    /// copied. Returns the bytes of the file.
+    /// Writes the file with a header for `to` instead of the old one. Calls `on_progress` now and then with the
+    /// number of copied bytes. Returns the size of the file.
     ///
     /// # Errors
-    /// The input is cut, or the output cannot be written.
+    /// The input is truncated, or the output cannot be written.
     pub fn run(mut self, to: &Recipients, mut on_progress: impl FnMut(u64)) -> Result<u64, Error> {
         let header = to.header_of(&self.key, &self.name)?;
         let mut out = match self.output {

@@ -1,4 +1,4 @@
-//! What a file is encrypted with.
+//! The secret with which a file is encrypted.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::Error;
 use crate::keys::{self, Exposed, Key, KeyFileError, PassphraseError};
 
-/// What a file is encrypted with.
+/// The secret with which a file is encrypted.
 pub enum Secret {
     /// A key.
     Key(Key),
@@ -25,10 +25,10 @@ pub enum Secret {
 const MAX_LINE: usize = 64 << 10;
 
 impl Secret {
-    /// A passphrase that can be typed.
+    /// Checks a passphrase, which must be possible to type.
     ///
     /// # Errors
-    /// It is empty, too long, or has a NUL in it.
+    /// It is empty, too long, or contains a NUL.
     pub fn passphrase(text: Zeroizing<Vec<u8>>) -> Result<Secret, PassphraseError> {
         match &text[..] {
             [] => Err(PassphraseError::Empty),
@@ -44,11 +44,11 @@ impl Secret {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecretWarning {
-    /// Other users may read or change it.
+    /// Other users can read or change it.
     Exposed(Exposed),
-    /// The passphrase begins with a byte order mark, which some editors add.
+    /// The passphrase starts with a byte order mark, which some editors add.
     Mark,
-    /// The passphrase ends with blanks.
+    /// The passphrase ends with white space.
     Blanks,
 }
 
@@ -67,11 +67,11 @@ impl fmt::Display for SecretWarning {
     }
 }
 
-/// The key in the file at `path`, and warnings about the file. `input` is the name of the data. If they come from the
-/// same pipe, exactly the line of the key is read from it.
+/// Reads the key in the file at `path`, and returns warnings about the file. `input` is the name of the data. If both
+/// come from the same pipe, exactly the line of the key is read from it.
 ///
 /// # Errors
-/// It cannot be read, contains no key, or is the file of the data.
+/// The file cannot be read, contains no key, or is the data itself.
 pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
     let shared = is_shared(path, input, || one_line(&path.to_string_lossy()))?;
@@ -83,10 +83,10 @@ pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning
     Ok((Secret::Key(key.map_err(failed)?), exposed))
 }
 
-/// Writes a new key to a new file that only its owner may read.
+/// Writes a new key to a new file that only its owner can read.
 ///
 /// # Errors
-/// The system has no randomness, or the file exists or cannot be written.
+/// The operating system provides no randomness, or the file exists or cannot be written.
 pub fn new_key_file(path: &Path) -> Result<(), Error> {
     keys::write_new(path, &Key::generate()?).map_err(|cause| of(path, cause))
 }
@@ -101,19 +101,19 @@ fn of(path: &Path, cause: KeyFileError) -> Error {
     Error::KeyFile { name, cause }
 }
 
-/// The passphrase in the first line of the file at `path`, and warnings about the file. `input` is the name of the
-/// data. Nothing behind the line is read.
+/// Reads the passphrase in the first line of the file at `path`, and returns warnings about the file. `input` is the
+/// name of the data. Nothing after the line is read.
 ///
 /// # Errors
-/// It cannot be read, the line is no passphrase, or it is the file of the data.
+/// The file cannot be read, the line is not a passphrase, or the file is the data itself.
 pub fn passphrase_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     passphrase_in(path, &one_line(&path.to_string_lossy()), input)
 }
 
-/// The same from an open file descriptor.
+/// As [`passphrase_file`], from an open file descriptor.
 ///
 /// # Errors
-/// As [`passphrase_file`].
+/// Those of [`passphrase_file`].
 pub fn passphrase_fd(number: u32, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let path = format!("/dev/fd/{number}");
     passphrase_in(
