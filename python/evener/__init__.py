@@ -1,4 +1,6 @@
-"""evener: streams of work on the processors a machine has, balanced by measuring.
+"""evener: video filters, an H.264 encoder, encryption and disk images, on every CPU core of a machine.
+
+While a job runs, evener measures how to divide the work, and adapts.
 
 >>> import evener as ev
 >>> g = ev.blur().sobel().threshold(0.25)
@@ -29,7 +31,7 @@ from ._operators import *
 from ._queens import queens
 from ._report import Report
 
-graph = Graph  # graph(text): the graph that the command `evener filter` makes of `text`
+graph = Graph  # graph(text): a graph from the text that the command `evener filter` takes
 
 _os.register_at_fork(after_in_child=_evener._forked)
 _atexit.register(_evener._at_exit)

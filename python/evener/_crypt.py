@@ -51,13 +51,13 @@ def encrypt(
     progress: Progress = None,
     workers: int | None = None,
 ) -> bytes | Report:
-    """Encrypts bytes, or the file of that name into another, in chunks that are sealed (c2sp.org/chunked-encryption).
+    """Encrypts bytes or a file, in authenticated chunks (c2sp.org/chunked-encryption).
 
-    data: an object with bytes, whose encrypted bytes are returned; or the name of a file, with that of the output
-    key, passphrase: one of them; `decrypt` needs the same
-    context: bytes that `decrypt` must be given too; they are not in the output
+    data: bytes or another buffer, to return the encrypted bytes; or the name of a file, to write the file `output`
+    key, passphrase: give one of them; `decrypt` needs the same one
+    context: bytes that `decrypt` needs too; they are not stored in the output
 
-    Raises CryptError. Ctrl-C leaves no file.
+    Raises CryptError. Ctrl-C leaves no output file.
     """
     if output is None:
         return _evener._crypt_bytes(True, _bytes(data), key, passphrase, context, workers)
@@ -103,15 +103,15 @@ def decrypt(
     progress: Progress = None,
     workers: int | None = None,
 ) -> bytes | Report:
-    """Decrypts what `encrypt` or the command `evener encrypt` made.
+    """Decrypts the output of `encrypt` or of the command `evener encrypt`.
 
-    range: of a file, only the decrypted bytes from the first number to before the second, or to the end
+    range: (start, end), to decrypt only these bytes of a file; `end` is excluded, and None means the end of the file
 
-    Raises CryptError if anything was altered, or the key, passphrase or context is another.
+    Raises CryptError if the data was altered, or if the key, the passphrase or the context is wrong.
     """
     if output is None:
         if range is not None:
-            raise ValueError("range is for files; take a slice of what is decrypted")
+            raise ValueError("range is for files; slice the decrypted bytes instead")
         return _evener._crypt_bytes(False, _bytes(data), key, passphrase, context, workers)
     with shown(progress, "B") as far:
         names = _name(data), os.fspath(output)
@@ -153,13 +153,13 @@ def ctr(
     progress: Progress = None,
     workers: int | None = None,
 ) -> bytes | Report:
-    """AES in counter mode, which encrypts and decrypts, as `openssl enc -aes-256-ctr` does. Altered bytes go unnoticed.
+    """Encrypts or decrypts with AES in counter mode, as `openssl enc -aes-256-ctr` does. Altered bytes go unnoticed.
 
     key: 16, 24 or 32 bytes
-    iv: the first counter, 16 bytes, which no other message with this key may have
-    at: which byte of the stream the first byte is
+    iv: the initial counter, 16 bytes; never use it for another message with the same key
+    at: the offset of the first byte in the stream
 
-    Raises ValueError for keys and counters of other lengths, CryptError for files.
+    Raises ValueError if the key or the counter has another length, CryptError if a file cannot be read or written.
     """
     if output is None:
         return _evener._ctr_bytes(_bytes(data), key, iv, at, workers)
@@ -169,11 +169,11 @@ def ctr(
 
 def _bytes(data: Buffer | Path) -> Buffer:
     if isinstance(data, (str, os.PathLike)):
-        raise TypeError("the name of a file needs that of an output; to encrypt text, give text.encode()")
+        raise TypeError("a file name needs an output name; to encrypt text, give text.encode()")
     return data
 
 
 def _name(data: Buffer | Path) -> str:
     if not isinstance(data, (str, os.PathLike)):
-        raise TypeError("bytes are returned and have no output; leave it out, or give the name of a file")
+        raise TypeError("encrypted bytes are returned and need no output; leave it out, or give the name of an input file")
     return os.fspath(data)

@@ -4,15 +4,15 @@ import queue
 
 
 class Error(Exception):
-    """What evener raises itself; the classes below say what failed."""
+    """Base class of all exceptions of evener; the subclasses say what failed."""
 
 
 class GraphError(Error, ValueError):
-    """A graph that cannot be read, or does not fit the frames."""
+    """A graph that is invalid, or does not fit the frames."""
 
 
 class FrameError(Error, ValueError):
-    """Frames that a graph cannot take: their shape, their layout, memory that overlaps or is read-only."""
+    """Frames that a graph cannot take: wrong shape or layout, overlapping or read-only memory."""
 
 
 class StreamError(Error, RuntimeError):
@@ -20,11 +20,11 @@ class StreamError(Error, RuntimeError):
 
 
 class FileError(Error, OSError):
-    """A video file that cannot be read, coded or written."""
+    """A video file that cannot be read, encoded or written."""
 
 
 class CryptError(Error, RuntimeError):
-    """What cannot be encrypted or decrypted: altered bytes, another key, a file that cannot be read or written."""
+    """Encryption or decryption failed: altered data, a wrong key, a file that cannot be read or written."""
 
 
 class ImageError(Error, OSError):
@@ -32,12 +32,12 @@ class ImageError(Error, OSError):
 
 
 class Closed(Error, ValueError):
-    """A stream that is closed, or was opened before the process was forked."""
+    """A stream that is closed, or was opened before this process was forked."""
 
 
 class Full(Error, queue.Full):
-    """A stream had no room for a frame in time."""
+    """A stream had no room for a frame before the timeout."""
 
 
 class Empty(Error, queue.Empty):
-    """A stream had no result in time."""
+    """A stream had no result before the timeout."""

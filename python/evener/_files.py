@@ -14,7 +14,7 @@ Path = str | os.PathLike[str]
 
 
 class Source:
-    """A video file, and the graph that its frames go through. Immutable; made by `read`."""
+    """A video file, and the graph for its frames. Immutable; created by `read`."""
 
     def __init__(self, path: Path, graph: Graph | None = None, planes: str = "auto") -> None:
         self._path = os.fspath(path)
@@ -22,9 +22,10 @@ class Source:
         self._planes = planes
 
     def pipe(self, graph: Graph | str, planes: str | None = None) -> "Source":
-        """The same file with `graph` behind the graphs it has.
+        """Returns the same file with `graph` appended to its graph.
 
-        planes: auto (edges and tones on luma, chroma grey), each (all filters on all planes) or luma (no chroma)
+        planes: "auto" (edge and tone filters on luma, chroma becomes grey), "each" (all filters on all planes) or "luma"
+            (no chroma)
         """
         graph = graph if isinstance(graph, Graph) else Graph(graph)
         both = graph if self._graph is None else self._graph.then(graph)
@@ -40,18 +41,18 @@ class Source:
         workers: int | None = None,
         plan: str = "auto",
     ) -> Report:
-        """Runs the file through the graph into another, which appears when it is complete.
+        """Filters the file and writes the result, which appears when it is complete.
 
-        path: a .y4m file, any file that FFmpeg writes by its extension if it is installed, or null: for nothing
-        progress: True, or a callable that gets the frames that are done, and how many there are or None
-        audio: sound is copied where both files go through FFmpeg
-        keep_partial: a run that fails keeps the frames before the failure
+        path: a .y4m file, any file whose extension FFmpeg knows (if FFmpeg is installed), or "null:" for no output
+        progress: True, or a callable that gets the number of finished frames and their total, which may be None
+        audio: copy audio, if FFmpeg reads the input and writes the output
+        keep_partial: keep the frames before the failure if the run fails
 
-        Raises FileError, GraphError if the graph does not fit, ValueError if there is no graph. Ctrl-C keeps the frames so
-        far, and raises KeyboardInterrupt.
+        Raises FileError; GraphError if the graph does not fit; ValueError if there is no graph. Ctrl-C keeps the frames
+        written so far, and raises KeyboardInterrupt.
         """
         if self._graph is None:
-            raise ValueError("there is no graph; give one: read(path).pipe(graph).write(path)")
+            raise ValueError("no graph; give one: read(path).pipe(graph).write(path)")
         with shown(progress, "frames") as far:
             report, notes = _evener._filter_file(
                 self._graph, self._path, os.fspath(path), audio, keep_partial, self._planes, workers, plan, far
@@ -70,7 +71,7 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     "qp": int,
     "keyint": int,
 }
-"""What settings of the encoder are."""
+"""Types of the encoder's settings."""
 
 EXAMPLES = {
     "preset": "'fast'",
@@ -84,7 +85,7 @@ EXAMPLES = {
 
 
 def read(path: Path) -> Source:
-    """A video: a .y4m file, any file or address that FFmpeg reads if it is installed, or testsrc:WIDTHxHEIGHT:FRAMES."""
+    """Opens a video: a .y4m file, any file or URL that FFmpeg reads (if installed), or "testsrc:WIDTHxHEIGHT:FRAMES"."""
     return Source(path)
 
 
@@ -115,11 +116,13 @@ def encode(
     """Encodes a video as H.264, as the command `evener encode` does.
 
     input, output: as for `read` and `write`; .264 and .mp4 need no FFmpeg
-    graph: filters before the encoder
-    crf, qp, bitrate: one of them; the quality to keep (23), a fixed quantiser, or bits a second such as "2M"
-    keyint, keys: a key frame after at most so many frames (250), and frames that are key frames too, by number
+    graph: filters to apply before encoding
+    crf, qp, bitrate: give at most one: a constant quality (default 23), a fixed quantiser, or bits per second such as "2M"
+    keyint: maximum distance between keyframes, in frames (default 250)
+    keys: numbers of additional keyframes
+    audio, keep_partial, progress: as for `Source.write`
 
-    Raises FileError, GraphError, and ValueError for settings that cannot be.
+    Raises FileError, GraphError, and ValueError for invalid settings.
     """
     graph = Graph(graph) if isinstance(graph, str) else graph
     asked: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The functions that begin a graph, one for each filter."""
+"""The functions that start a graph, one for each filter."""
 
 import sys as _sys
 

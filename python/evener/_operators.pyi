@@ -1,4 +1,4 @@
-# Written by `python -m evener._stubs operators`; a test compares.
+# Written by `python -m evener._stubs`; a test compares.
 from typing import overload
 
 from ._evener import Graph

@@ -1,4 +1,4 @@
-"""Progress of runs over files: a callable, tqdm if it is installed, or a line on the standard error."""
+"""Progress of runs on files: a callable, tqdm if it is installed, or a line on the standard error."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import Any
 
 Far = Callable[[int, int | None], None]
-"""Called with how much is done, and how much there is or None: frames, bytes, or thousandths of the work."""
+"""Called with the amount done and the total, which may be None: frames, bytes, or thousandths of the work."""
 
 Progress = bool | Far | None
 
 
 @contextmanager
 def shown(progress: Progress, unit: str) -> Iterator[Far | None]:
-    """What a run calls with its progress."""
+    """Yields the function that a run calls with its progress."""
     if not progress:
         yield None
     elif callable(progress):

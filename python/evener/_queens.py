@@ -14,15 +14,15 @@ def queens(
     workers: int | None = None,
     progress: Progress = None,
 ) -> int:
-    """The number of ways to place n queens on a board of n x n squares so that none attacks another.
+    """Counts the ways to place n queens on a board of n x n squares so that no queen attacks another.
 
-    checkpoint: a file; a count that was interrupted goes on from there. It is written each `every` seconds.
-    progress: True, or a callable that gets the thousandths of the work that are done, and 1000
+    checkpoint: a file from which an interrupted count resumes; it is written every `every` seconds
+    progress: True, or a callable that gets the finished thousandths of the work, and 1000
 
     >>> queens(8)
     92
 
-    Raises ValueError if the board is too large or the file is no checkpoint of it.
+    Raises ValueError if the board is too large, or if the file is not a checkpoint for it.
     """
     with shown(progress, "‰") as far:
         return _evener._queens(n, checkpoint=checkpoint, every=every, workers=workers, progress=far)

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Report:
-    """What a run did: `print(report)` is one line, `to_dict()` has everything, in seconds and units per second."""
+    """The report of a run. `print(report)` prints one line; `to_dict()` has all figures, in seconds and units per second."""
 
     def __init__(self, line: str, data: dict[str, Any]) -> None:
         self._line = line
@@ -14,17 +14,17 @@ class Report:
 
     @property
     def fps(self) -> float:
-        """Frames (or other units) a second, from the start of the run to its end."""
+        """Frames (or other units) per second, from the start of the run to its end."""
         return float(self._data["units_per_s"])
 
     @property
     def plan(self) -> str | None:
-        """The plan the tuner found, as `plan=` takes it; None if nothing was computed."""
+        """The plan that the tuner found, in the form that `plan=` takes; None if nothing was computed."""
         plan = self._data["plan"]
         return plan and f"{plan['structure']}/{plan['dispatch']}/{plan['grain']}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as the command's `--json` has it."""
+        """Returns all figures, as the command's `--json` does."""
         copied: dict[str, Any] = json.loads(json.dumps(self._data))
         return copied
 
@@ -47,5 +47,5 @@ class Report:
 
 
 def of(line: str, text: str) -> Report:
-    """The report that the module has as JSON."""
+    """Returns the report for the JSON text of the Rust module."""
     return Report(line, json.loads(text))

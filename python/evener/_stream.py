@@ -1,4 +1,4 @@
-"""What streams have beside what the module gives them."""
+"""Methods of streams that are written in Python."""
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -25,7 +25,7 @@ def leave(
 
 
 def results(self: Stream) -> Iterator[Any]:
-    """The results until `end()` was called and the last is pulled."""
+    """Yields results until `end()` was called and the last result was pulled."""
     while True:
         try:
             yield self.pull()
@@ -34,9 +34,9 @@ def results(self: Stream) -> Iterator[Any]:
 
 
 def map_frames(self: Stream, frames: Iterable[Any]) -> Iterator[Any]:
-    """The results of all frames, in order, each as soon as it is there. Nothing else may use the stream meanwhile.
+    """Yields the results of all frames, in order, each as soon as it is ready. Nothing else may use the stream meanwhile.
 
-    Where the results are not taken to the end, the rest are dropped. Raises ValueError if frames are under way.
+    If the caller stops early, the remaining results are dropped. Raises ValueError if frames are under way already.
     """
     if self.under_way:
         raise ValueError("frames are under way in this stream; pull their results first")

@@ -1,166 +1,21 @@
-"""Writes `_evener.pyi`: the stubs of the module, with an operator for each filter. `python -m evener._stubs > _evener.pyi`"""
+"""Writes the stubs of the operators: `python -m evener._stubs [FOLDER]`.
+
+`_operators.pyi` is generated as a whole. In `_evener.pyi`, only the methods of Graph between two comments are generated. FOLDER
+is the package's own folder by default.
+"""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from . import _evener, _filters
 
-HEAD = '''# Written by `python -m evener._stubs`; a test compares.
-import os
-from collections.abc import Iterable, Iterator
-from types import TracebackType
-from typing import Any, Self, final, overload
-
-from typing_extensions import disjoint_base
-
-from ._progress import Far
-from ._report import Report
-
-__version__: str
-
-@disjoint_base
-class Graph:
-    def __new__(cls, text: str) -> Self: ...
-    def then(self, other: Graph | str) -> Graph: ...
-    def __call__(
-        self, frames: Any, out: Any = None, *, planes: str = "auto", workers: int | None = None, plan: str = "auto"
-    ) -> Any: ...
-    def profile(
-        self, frames: Any, out: Any = None, *, planes: str = "auto", workers: int | None = None, plan: str = "auto"
-    ) -> tuple[Any, Report]: ...
-    def explain(self, frames: Any, *, dtype: Any = None, planes: str = "auto") -> str: ...
-    def open(
-        self,
-        height: int,
-        width: int,
-        dtype: Any = None,
-        *,
-        channels: int = 1,
-        format: str | None = None,
-        planes: str = "auto",
-        workers: int | None = None,
-        plan: str = "auto",
-    ) -> Stream: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
-'''
-
-TAIL = '''
-@final
-class Stream:
-    def push(self, frame: Any, out: Any = None, block: bool = True, timeout: float | None = None) -> None: ...
-    def pull(self, block: bool = True, timeout: float | None = None) -> Any: ...
-    def _try_push(self, frame: Any, out: Any = None) -> bool: ...
-    def _try_pull(self) -> Any: ...
-    def __call__(self, frame: Any, out: Any = None) -> Any: ...
-    def map(self, frames: Iterable[Any]) -> Iterator[Any]: ...
-    def end(self) -> None: ...
-    def close(self) -> Report | None: ...
-    def cancel(self) -> None: ...
-    @property
-    def under_way(self) -> int: ...
-    @property
-    def closed(self) -> bool: ...
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-@final
-class Key:
-    @staticmethod
-    def generate() -> Key: ...
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Key: ...
-    @staticmethod
-    def create(path: str | os.PathLike[str]) -> Key: ...
-    @staticmethod
-    def from_bytes(key: bytes) -> Key: ...
-
-@final
-class Image:
-    def __new__(
-        cls, path: str | os.PathLike[str], *, cache: int = 67108864, workers: int | None = None
-    ) -> Self: ...
-    def read(self, offset: int = 0, size: int | None = None) -> bytes: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def format(self) -> str: ...
-    def __len__(self) -> int: ...
-
-def filters() -> list[dict[str, Any]]: ...
-def close_idle() -> None: ...
-def _forked() -> None: ...
-def _at_exit() -> None: ...
-def _kept() -> int: ...
-def _crypt_bytes(
-    encrypt: bool, data: Any, key: Key | None, passphrase: str | None, context: bytes, workers: int | None
-) -> bytes: ...
-def _crypt_file(
-    encrypt: bool,
-    input: str,
-    output: str,
-    key: Key | None,
-    passphrase: str | None,
-    context: bytes,
-    range: tuple[int, int | None] | None,
-    workers: int | None,
-    progress: Far | None,
-) -> Report: ...
-def _ctr_bytes(data: Any, key: bytes, iv: bytes, at: int, workers: int | None) -> bytes: ...
-def _ctr_file(
-    input: str, output: str, key: bytes, iv: bytes, at: int, workers: int | None, progress: Far | None
-) -> Report: ...
-def _filter_file(
-    graph: Graph,
-    input: str,
-    output: str,
-    audio: bool,
-    keep_partial: bool,
-    planes: str,
-    workers: int | None,
-    plan: str,
-    progress: Far | None,
-) -> tuple[Report, list[str]]: ...
-def _encode_file(
-    graph: Graph | None,
-    input: str,
-    output: str,
-    audio: bool,
-    keep_partial: bool,
-    settings: dict[str, Any],
-    workers: int | None,
-    plan: str,
-    progress: Far | None,
-) -> tuple[Report, list[str]]: ...
-def _queens(
-    n: int,
-    *,
-    checkpoint: str | os.PathLike[str] | None = None,
-    every: float = 60.0,
-    workers: int | None = None,
-    progress: Far | None = None,
-) -> int: ...
-def _queens_range(n: int, begin: int, end: int, workers: int | None) -> int: ...
-def _plans() -> str: ...
-def _remember(plans: str) -> None: ...
-def _use_device(name: str) -> None: ...
-
-@final
-class _Ledger:
-    def __new__(cls, n: int, parts: int, checkpoint: str | os.PathLike[str] | None) -> Self: ...
-    def open_ranges(self) -> list[tuple[int, int]]: ...
-    def add(self, begin: int, end: int, solutions: int) -> bool: ...
-    def save(self) -> None: ...
-    def total(self) -> int | None: ...
-    def share(self) -> float: ...
-'''
+BEGIN = "    # Operators, written by `python -m evener._stubs`; a test compares.\n"
+END = "    # End of the operators.\n"
 
 
 def operator(entry: dict[str, Any], name: str, receiver: str, indent: str) -> list[str]:
-    """The stubs of an operator: one, or one for the arguments that exclude the others and one for those."""
+    """Returns the stubs of an operator. If an argument excludes the others, it has an overload of its own."""
     together = [arg for arg in entry["args"] if not arg[3]]
     ways = [[arg] for arg in entry["args"] if arg[3]] + ([together] if together or not entry["args"] else [])
     lines = []
@@ -173,28 +28,30 @@ def operator(entry: dict[str, Any], name: str, receiver: str, indent: str) -> li
 
 
 def parameter(arg: tuple[str, str | None, str, bool, bool]) -> str:
-    """A parameter with its type and default."""
+    """Returns a parameter with its type and default."""
     name, default, *_, expression = arg
     if default is None:
-        # What it is, its text alone says.
+        # Without a default, the type is unknown.
         return f"{name}: float | str"
     kind = "float | str" if expression else "float" if _filters.is_number(default) else "str"
     shown = default if _filters.is_number(default) else f'"{default}"'
     return f"{name}: {kind} = {shown}"
 
 
-def stubs() -> str:
-    """All of `_evener.pyi`."""
-    named = [(entry, name) for entry in _evener.filters() for name in [entry["name"], *entry["aliases"]]]
-    lines = [HEAD.rstrip("\n")]
-    for entry, name in named:
-        lines += operator(entry, name, "self", "    ")
-    return "\n".join(lines) + "\n" + TAIL
+def stubs(written: str) -> str:
+    """Returns the text of `_evener.pyi`, with new operators of Graph."""
+    head, rest = written.split(BEGIN)
+    _, tail = rest.split(END)
+    lines = []
+    for entry in _evener.filters():
+        for name in [entry["name"], *entry["aliases"]]:
+            lines += operator(entry, name, "self", "    ")
+    return head + BEGIN + "".join(f"{line}\n" for line in lines) + END + tail
 
 
 def package() -> str:
-    """All of `_operators.pyi`: the functions that begin a graph."""
-    lines = ["# Written by `python -m evener._stubs operators`; a test compares.", "from typing import overload", ""]
+    """Returns the text of `_operators.pyi`: the functions that start a graph."""
+    lines = ["# Written by `python -m evener._stubs`; a test compares.", "from typing import overload", ""]
     lines.append("from ._evener import Graph\n")
     names = []
     for entry in _evener.filters():
@@ -205,5 +62,12 @@ def package() -> str:
     return "\n".join(lines) + "\n"
 
 
+def write(folder: Path) -> None:
+    """Writes both files in a folder. In `_evener.pyi`, everything but the operators stays as it is."""
+    module = folder / "_evener.pyi"
+    module.write_text(stubs(module.read_text()))
+    (folder / "_operators.pyi").write_text(package())
+
+
 if __name__ == "__main__":
-    print(package() if sys.argv[1:] == ["operators"] else stubs(), end="")
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)

@@ -45,15 +45,15 @@ impl Shape {
             [h, w, CHANNELS] => (None, h, w, true),
             [_, _, last @ (1 | 2 | 4)] => {
                 return Err(format!(
-                    "has {last} samples in its last axis; give 3 channels or one alone, frames[..., 0], and gray frames \
-                     that are so narrow one by one"
+                    "has {last} samples in its last axis; give 3 channels, or one channel: frames[..., 0]. Gray frames of \
+                     this width must be given one by one"
                 ));
             }
             [n, h, w] => (Some(n), h, w, false),
             [n, h, w, CHANNELS] => (Some(n), h, w, true),
             [_, _, _, last] => {
                 return Err(format!(
-                    "has {last} channels in its last axis; give 3, or one channel alone: frames[..., 0]"
+                    "has {last} channels in its last axis; give 3, or one channel: frames[..., 0]"
                 ));
             }
             _ => {
@@ -72,7 +72,7 @@ impl Shape {
                 depth,
             }),
             _ => Err(format!(
-                "has frames of {width}x{height}; both sides must be above 0 and below 2^32"
+                "has frames of {width}x{height}; both must be above 0 and below 2^32"
             )),
         }
     }
@@ -177,7 +177,7 @@ pub fn depth_named(given: Option<&Bound<'_, PyAny>>) -> PyResult<Depth> {
         "u16" | "uint16" | "u2" | "<u2" => Ok(Depth::U10),
         "f32" | "float32" | "f4" | "<f4" => Ok(Depth::F32),
         _ => Err(PyValueError::new_err(format!(
-            "dtype={name:?}: give u8, u16 (codes of 10 bits) or f32"
+            "dtype={name:?}: give u8, u16 (10-bit codes) or f32"
         ))),
     }
 }
@@ -285,7 +285,7 @@ fn strides(
     let contiguous = |why: &str| {
         let what = match access {
             Access::Read => "np.ascontiguousarray of it",
-            Access::Write => "an array of its own, such as np.empty(shape, dtype)",
+            Access::Write => "a separate array, such as np.empty(shape, dtype)",
         };
         Err(Wrong::Value(format!("{why}; give {what}")))
     };
@@ -297,17 +297,17 @@ fn strides(
     let (width, height) = (shape.width as usize, shape.height as usize);
     let apart = shape.colour && strides[frame_axes + 2] != item as isize;
     if apart || width > 1 && column != (channels * item) as isize {
-        return contiguous("has samples of a row that do not lie side by side");
+        return contiguous("has rows whose samples are not side by side");
     }
     let row_stride = match height {
         1 => width * channels,
         _ if row < (width * channels * item) as isize || !(row as usize).is_multiple_of(item) => {
-            return contiguous("has rows that overlap or run backwards");
+            return contiguous("has overlapping or reversed rows");
         }
         _ => row as usize / item,
     };
     if !buffer.buf_ptr().addr().is_multiple_of(item) {
-        return contiguous("has samples at addresses that are not a multiple of their size");
+        return contiguous("has samples that are not aligned to their size");
     }
     let Some(2..) = shape.frames else {
         return Ok((0, row_stride));
@@ -315,10 +315,10 @@ fn strides(
     let frame = strides[0];
     let bytes = (row_stride * (height - 1) + width * channels) * item;
     if !frame.unsigned_abs().is_multiple_of(item) {
-        return contiguous("has samples at addresses that are not a multiple of their size");
+        return contiguous("has samples that are not aligned to their size");
     }
     if access == Access::Write && frame.unsigned_abs() < bytes {
-        return contiguous("has frames that overlap");
+        return contiguous("has overlapping frames");
     }
     Ok((frame, row_stride))
 }
@@ -331,7 +331,7 @@ fn depth(buffer: &PyUntypedBuffer) -> Result<Depth, Wrong> {
         ElementType::UnsignedInteger { bytes: 2 } if native => Ok(Depth::U10),
         ElementType::Float { bytes: 4 } if native => Ok(Depth::F32),
         _ => Err(Wrong::Type(format!(
-            "has items of format '{}'; give uint8, uint16 (codes of 10 bits) or float32, e.g. frames.astype(np.uint8)",
+            "has items of format '{}'; give uint8, uint16 (10-bit codes) or float32, e.g. frames.astype(np.uint8)",
             format.to_string_lossy()
         ))),
     }

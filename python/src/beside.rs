@@ -1,4 +1,4 @@
-//! Runs of services, on a thread beside the one that waits for them, so that signals are handled meanwhile.
+//! Runs services on a separate thread, so that the waiting thread can handle signals.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 
 use crate::waiting::SLICE;
 
-/// How far a run is, and how much there is if that is known: bytes, frames, or thousandths.
+/// The amount done, and the total if it is known: bytes, frames, or thousandths.
 type Far = (u64, Option<u64>);
 
-/// What a run is given.
+/// The handles given to a run.
 pub struct Beside {
     /// Ends the run early.
     pub cancel: CancelToken,
@@ -29,7 +29,7 @@ impl Beside {
         }))
     }
 
-    /// Called with the share of all work that is done.
+    /// Called with the finished share of the work.
     pub fn on_share(&self) -> Option<impl FnMut(f64) + Send + use<>> {
         let far = self.progress.clone()?;
         Some(move |share: f64| {
@@ -38,8 +38,8 @@ impl Beside {
     }
 }
 
-/// Calls `work` on a thread and waits for it. `progress` is called with how far it is. A signal, or an exception of
-/// `progress`, cancels it; what it returns then is dropped.
+/// Calls `work` on a thread and waits for it. `progress` is called with its progress. A signal, or an exception in
+/// `progress`, cancels it; its result is then dropped.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,

@@ -22,13 +22,13 @@ use crate::lend::{self, Access, Loan};
 use crate::report;
 use crate::setup::Setup;
 
-/// A key of 256 bits. It is wiped from memory when it is no longer used, and never printed.
+/// A 256-bit key. It is wiped from memory after its last use, and never printed.
 #[pyclass(frozen, module = "evener")]
 pub struct Key(keys::Key);
 
 #[pymethods]
 impl Key {
-    /// A new key from the operating system's randomness.
+    /// Returns a new random key from the operating system.
     #[staticmethod]
     fn generate() -> PyResult<Key> {
         let key = keys::Key::generate();
@@ -36,7 +36,7 @@ impl Key {
             .map_err(|error| errors::of::<CryptError>(&error))
     }
 
-    /// The key in the file that `create` or `evener keygen` wrote.
+    /// Loads a key from a file written by `create` or `evener keygen`.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Key> {
         match key_file(&path, "".as_ref()) {
@@ -46,14 +46,14 @@ impl Key {
         }
     }
 
-    /// Writes a new key to a new file that only its owner may read, and returns it.
+    /// Writes a new key to a new file that only its owner can read, and returns the key.
     #[staticmethod]
     fn create(path: PathBuf) -> PyResult<Key> {
         new_key_file(&path).map_err(|error| failure(&error))?;
         Key::load(path)
     }
 
-    /// The key of these 32 bytes, which must be random.
+    /// Returns the key with these 32 bytes, which must be random.
     #[staticmethod]
     fn from_bytes(key: &[u8]) -> PyResult<Key> {
         let key = key
@@ -67,7 +67,7 @@ impl Key {
     }
 }
 
-/// The secret that is given: a key or a passphrase.
+/// The given secret: a key or a passphrase.
 fn secret(key: Option<&Bound<'_, Key>>, passphrase: Option<&str>) -> PyResult<Secret> {
     match (key, passphrase) {
         (Some(key), None) => Ok(Secret::Key(key.get().0.clone())),
@@ -86,7 +86,7 @@ fn failure(error: &Error) -> PyErr {
     }
 }
 
-/// Encrypts or decrypts a file into another. `range` is of decrypted bytes.
+/// Encrypts or decrypts a file into another one. `range` selects decrypted bytes.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // The package calls it by name.
 pub fn _crypt_file<'py>(
@@ -124,7 +124,7 @@ pub fn _crypt_file<'py>(
     report::of(py, &report.to_string(), &report)
 }
 
-/// Counter mode from a file into another.
+/// Encrypts or decrypts a file in counter mode.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // The package calls it by name.
 pub fn _ctr_file<'py>(
@@ -191,7 +191,7 @@ pub fn _crypt_bytes<'py>(
     }
 }
 
-/// Counter mode over memory.
+/// Encrypts or decrypts memory in counter mode.
 #[pyfunction]
 pub fn _ctr_bytes<'py>(
     py: Python<'py>,
@@ -247,12 +247,14 @@ impl Read for LoanReader {
     }
 }
 
-/// Lends the memory of `data`, and says how many bytes that is.
+/// Lends the memory of `data`, and returns its number of bytes.
 fn reader(data: &Bound<'_, PyAny>) -> PyResult<(LoanReader, u64)> {
     let buffer = PyUntypedBuffer::get(data)?;
     if !buffer.is_c_contiguous() {
         buffer.release(data.py());
-        return Err(PyValueError::new_err("data has gaps; give bytes(data)"));
+        return Err(PyValueError::new_err(
+            "data is not contiguous; give bytes(data)",
+        ));
     }
     let len = buffer.len_bytes();
     let loan = Loan::new(data.py(), buffer, Access::Read);

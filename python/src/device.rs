@@ -1,4 +1,4 @@
-//! The device that computes beside the cores, chosen once for all runs of the process.
+//! The device that computes beside the CPU cores, chosen once for all runs of the process.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,14 +13,14 @@ use crate::kept;
 #[derive(Clone)]
 enum Chosen {
     None,
-    /// The best one, opened when there is use for it.
+    /// The best one, opened when it is needed.
     Best,
     Named(Arc<dyn Device>),
 }
 
 static CHOSEN: Mutex<Chosen> = Mutex::new(Chosen::None);
 
-/// Lets a device compute beside the cores, in all streams that are opened from now on: auto, none, or a name of
+/// Selects the device that computes beside the CPU cores in all streams opened from now on: auto, none, or a name from
 /// `evener topology`.
 #[pyfunction]
 pub fn _use_device(py: Python<'_>, name: &str) -> PyResult<()> {
@@ -39,7 +39,7 @@ pub fn _use_device(py: Python<'_>, name: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// Gives a runtime the device.
+/// Passes the device to a runtime.
 pub fn give(builder: Builder) -> Builder {
     let chosen = CHOSEN
         .lock()

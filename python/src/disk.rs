@@ -14,21 +14,21 @@ use pyo3::types::PyBytes;
 use crate::errors::{self, ImageError};
 use crate::setup::Setup;
 
-/// Bytes that are read before signals are handled.
+/// Bytes that are read between checks for signals.
 const STEP: u64 = 4 << 20;
 
-/// A disk image, packed or not, whose bytes are read. It is used from any threads.
+/// A disk image, packed or not, opened for reading. Any thread may use it.
 #[pyclass(frozen, module = "evener")]
 pub struct Image {
     store: Store,
     runtime: Runtime,
-    /// The process that opened it: others have no workers for it.
+    /// The process that opened it. Other processes have no workers for it.
     process: u32,
 }
 
 #[pymethods]
 impl Image {
-    /// Opens the image at `path`, and keeps up to `cache` bytes of it decoded.
+    /// Opens the image at `path`. Up to `cache` bytes of decoded blocks are kept.
     #[new]
     #[pyo3(signature = (path, *, cache=67108864, workers=None))]
     fn new(py: Python<'_>, path: PathBuf, cache: u64, workers: Option<u32>) -> PyResult<Image> {
@@ -44,7 +44,7 @@ impl Image {
         })
     }
 
-    /// `size` bytes from byte `offset` on, fewer where the image ends.
+    /// Returns `size` bytes from `offset` on, or fewer at the end of the image.
     #[pyo3(signature = (offset=0, size=None))]
     fn read<'py>(
         &self,
@@ -61,7 +61,7 @@ impl Image {
         let from = offset.min(all);
         let to = size.map_or(all, |size| from.saturating_add(size).min(all));
         let len = usize::try_from(to - from)
-            .map_err(|_| PyValueError::new_err("size is more than there can be memory for"))?;
+            .map_err(|_| PyValueError::new_err("size is larger than the address space"))?;
         PyBytes::new_with(py, len, |bytes| {
             let mut window = Window::default();
             let mut at = from;
@@ -75,7 +75,7 @@ impl Image {
         })
     }
 
-    /// Bytes of the image.
+    /// The size of the image in bytes.
     #[getter]
     fn size(&self) -> u64 {
         self.store.image().size()
@@ -102,12 +102,12 @@ impl Image {
 }
 
 impl Image {
-    /// Reads some bytes from the beginning of `range` into `room`, and returns where they end.
+    /// Reads some bytes from the start of `range` into `room`, and returns where they end.
     fn step(&self, range: Range<u64>, room: &mut [u8], window: &mut Window) -> PyResult<u64> {
         let failed = |at: u64| {
             let name = self.store.image().file().name();
             ImageError::new_err(format!(
-                "{name}: byte {at} cannot be read: the image is damaged there, or it changed"
+                "{name}: byte {at} cannot be read: the image is damaged there, or has changed"
             ))
         };
         let begin = range.start;

@@ -19,7 +19,7 @@ import_exception!(evener._errors, Closed);
 import_exception!(evener._errors, Full);
 import_exception!(evener._errors, Empty);
 
-/// What failed, as an exception of class `T`.
+/// An error as an exception of class `T`.
 pub fn of<T: PyTypeInfo>(error: &dyn std::fmt::Display) -> PyErr {
     PyErr::new::<T, _>(error.to_string())
 }
@@ -46,12 +46,12 @@ pub fn stream(error: &Stream) -> PyErr {
     }
 }
 
-/// Memory that cannot be lent. `what` is the argument.
+/// Memory that cannot be lent. `what` names the argument.
 pub fn refused(what: &str, why: &Refused) -> PyErr {
     FrameError::new_err(match why {
-        Refused::ReadOnly => format!("{what} is read-only; give memory that can be written"),
+        Refused::ReadOnly => format!("{what} is read-only; give writable memory"),
         Refused::Overlap => format!(
-            "{what} overlaps memory that a stream reads or writes; give memory of its own, such as a copy"
+            "{what} overlaps memory that a stream reads or writes; give separate memory, such as a copy"
         ),
     })
 }

@@ -1,8 +1,8 @@
 //! Locks that can be taken in the child of a fork.
 //!
-//! Only the thread that forks exists there. Another one may have held a lock in that moment, and nobody would ever give it
-//! back. So the child gets new locks. Nothing is locked around the fork: code of Python runs there, which may let a thread go
-//! on that waits for the lock with the interpreter.
+//! Only the forking thread exists in the child. Another thread may have held a lock at that moment, and would never
+//! release it. So the child gets new locks. No lock is held around the fork: Python code runs there, which may resume
+//! a thread that holds the interpreter and waits for the lock.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -17,7 +17,7 @@ impl<T: Default + Send> ForkLock<T> {
         ForkLock(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// Waits for the lock. Whoever has it must not wait for the interpreter.
+    /// Waits for the lock. Its holder must not wait for the interpreter.
     pub fn lock(&self) -> MutexGuard<'static, T> {
         let mut found = self.0.load(Ordering::Acquire);
         if found.is_null() {
@@ -38,7 +38,7 @@ impl<T: Default + Send> ForkLock<T> {
         lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In the child of a fork: the lock is new, and what was in the old one is forgotten.
+    /// In the child of a fork: replaces the lock, and forgets the contents of the old one.
     pub fn forget(&self) {
         self.0.store(ptr::null_mut(), Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! What may be given as frames: arrays, tensors and the frames of PyAV.
+//! The objects that may be given as frames: arrays, tensors and PyAV frames.
 
 use evener_image::Format;
 use evener_image::frame::Frame;
@@ -11,27 +11,27 @@ use crate::errors::FrameError;
 use crate::lend::Access;
 use crate::video::{self, Video};
 
-/// Frames whose memory is lent.
+/// Frames with lent memory.
 pub enum Frames {
     Array(Array),
     Video(Video),
 }
 
-/// What frames are.
+/// The kind of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Array(Shape),
-    /// A frame of PyAV.
+    /// A PyAV frame.
     Video(Format),
 }
 
 impl Frames {
-    /// Lends the memory of `object`. `what` is how errors call it.
+    /// Lends the memory of `object`. `what` names it in errors.
     pub fn new(object: &Bound<'_, PyAny>, access: Access, what: &str) -> PyResult<Frames> {
         Frames::expected(object, access, what, None)
     }
 
-    /// As [`Frames::new`]; an array that may be read in two ways is read as `kind`.
+    /// As [`Frames::new`]; an array with two possible interpretations is read as `kind`.
     pub fn expected(
         object: &Bound<'_, PyAny>,
         access: Access,
@@ -52,14 +52,14 @@ impl Frames {
             let numpy = object.py().import("numpy")?;
             let array = numpy.call_method1("from_dlpack", (object,)).map_err(|error| {
                 FrameError::new_err(format!(
-                    "{what} cannot be read by NumPy ({error}); give a tensor in the memory of the CPU, e.g. tensor.cpu()"
+                    "{what} cannot be read by NumPy ({error}); give a tensor in CPU memory, e.g. tensor.cpu()"
                 ))
             })?;
             let buffer = PyUntypedBuffer::get(&array)?;
             return Array::new(object.py(), buffer, access, what, shape).map(Frames::Array);
         }
         Err(PyTypeError::new_err(format!(
-            "{what} is {}; give a NumPy array, another object with the buffer protocol or DLPack, or a frame of PyAV",
+            "{what} is {}; give a NumPy array, another object with the buffer protocol or DLPack, or a PyAV frame",
             object.get_type().name()?
         )))
     }
@@ -71,7 +71,7 @@ impl Frames {
         }
     }
 
-    /// A frame in the memory that is lent. Not of colour.
+    /// A frame in the lent memory. Not for colour frames.
     pub fn frame(&self, index: usize) -> Frame {
         match self {
             Frames::Array(array) => array.frame(index),
@@ -79,7 +79,7 @@ impl Frames {
         }
     }
 
-    /// The array, if its frames are of colour, so that they are copied.
+    /// The array, if it has colour frames, which are copied.
     pub fn colour(&self) -> Option<&Array> {
         match self {
             Frames::Array(array) if array.shape().colour => Some(array),
@@ -105,7 +105,7 @@ impl Kind {
         }
     }
 
-    /// What results are that have `format`.
+    /// The kind of results with `format`.
     pub fn resulting(&self, format: &Format) -> Kind {
         match self {
             Kind::Array(shape) => Kind::Array(shape.resulting(format)),
@@ -126,7 +126,7 @@ impl std::fmt::Display for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kind::Array(shape) => shape.fmt(f),
-            Kind::Video(format) => write!(f, "a frame of PyAV, {format}"),
+            Kind::Video(format) => write!(f, "a PyAV frame, {format}"),
         }
     }
 }

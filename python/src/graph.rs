@@ -24,8 +24,8 @@ use crate::setup::Setup;
 use crate::stream::Stream;
 use crate::video;
 
-/// A chain of filters: what the functions of the package and `Graph`'s methods build. It is lazy, immutable and hashable;
-/// `str(graph)` is the text that the command `evener filter` takes.
+/// A chain of filters, built by the functions of the package and the methods of `Graph`. It is lazy, immutable and
+/// hashable. `str(graph)` is the text that the command `evener filter` takes.
 #[pyclass(frozen, module = "evener", subclass)]
 pub struct Graph {
     pub filters: Filters,
@@ -49,7 +49,7 @@ impl Graph {
         Ok(Graph::of(filters))
     }
 
-    /// The graph with the filters of `other`, a graph or its text, after its own.
+    /// Returns this graph with the filters of `other`, a graph or its text, appended.
     fn then(&self, other: &Bound<'_, PyAny>) -> PyResult<Graph> {
         let other = match other.cast::<Graph>() {
             Ok(graph) => graph.get().text.clone(),
@@ -80,7 +80,7 @@ impl Graph {
         Ok((py.import("evener")?.getattr("graph")?, (&self.text,)))
     }
 
-    /// Results of all frames, in order. See docs/python.md.
+    /// Returns the results of all frames, in order. See docs/python.md.
     #[pyo3(signature = (frames, out=None, *, planes="auto", workers=None, plan="auto"))]
     fn __call__<'py>(
         &self,
@@ -111,7 +111,7 @@ impl Graph {
         Ok(result)
     }
 
-    /// The same on a stream of its own, with a report of it.
+    /// Does the same on a separate stream, and returns the results and a report.
     #[pyo3(signature = (frames, out=None, *, planes="auto", workers=None, plan="auto"))]
     fn profile<'py>(
         &self,
@@ -137,7 +137,7 @@ impl Graph {
         Ok((result, report::of_frames(py, report)?))
     }
 
-    /// Formats, stages, tiles and what they read, in a few lines of text.
+    /// Describes formats, stages and tiles, in a few lines of text.
     #[pyo3(signature = (frames, *, dtype=None, planes="auto"))]
     fn explain(
         &self,
@@ -187,7 +187,8 @@ impl Graph {
 }
 
 impl Graph {
-    /// Lends frames and the memory for their results: with the format of the frames, and the object that gets the results.
+    /// Lends frames and the memory for their results. Returns them with the format of the frames and the object for
+    /// the results.
     fn lender<'py>(
         &self,
         frames: &Bound<'py, PyAny>,
@@ -203,7 +204,7 @@ impl Graph {
     }
 }
 
-/// Lends the memory for results that are `expected` of `frames`, with the object that it is of.
+/// Lends the memory for the `expected` results of `frames`. Returns it with its object.
 pub fn results<'py>(
     expected: &Kind,
     frames: &Bound<'py, PyAny>,
@@ -223,7 +224,8 @@ pub fn results<'py>(
     Ok((output, result))
 }
 
-/// Ends a stream that did not finish its work, because of `error` or by itself, and says why. Nothing is lent to it then.
+/// Ends a stream that did not finish its work, because of `error` or by itself, and returns the reason. Its loans
+/// have ended.
 fn ended(py: Python<'_>, stream: OpenGraph<()>, error: Option<PyErr>) -> PyErr {
     let why = match error {
         Some(error) => {
@@ -239,8 +241,8 @@ fn ended(py: Python<'_>, stream: OpenGraph<()>, error: Option<PyErr>) -> PyErr {
     why
 }
 
-/// The filters, as a list of dictionaries: name, aliases, about, args (name, default, about, alone,
-/// expression), role.
+/// Returns the filters as a list of dictionaries: name, aliases, about, args (name, default, about, alone, expression),
+/// luma_only.
 #[pyfunction]
 pub fn filters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let entries = image_filters::all().map(|entry| {

@@ -1,4 +1,4 @@
-//! Streams that are kept open between calls, so that each call finds what the tuner has learnt.
+//! Streams that are kept open between calls, so that each call profits from the tuner's measurements.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use pyo3::prelude::*;
 use crate::forked::ForkLock;
 use crate::setup::Setup;
 
-/// A stream that is not used for so long is closed.
+/// An idle stream is closed after this time.
 const IDLE: Duration = Duration::from_secs(5);
-/// How many are kept. Each has threads and private memory of its workers.
+/// The maximum number of kept streams. Each has threads, and private memory of its workers.
 const MOST: usize = 4;
 
 static KEPT: ForkLock<State> = ForkLock::new();
 
 #[derive(Default)]
 struct State {
-    /// The one that was used longest ago first.
+    /// The least recently used stream comes first.
     streams: Vec<Kept>,
-    /// There is a thread that closes what is idle.
+    /// A thread that closes idle streams is running.
     closer: bool,
     /// The interpreter ends.
     ended: bool,
@@ -34,7 +34,7 @@ struct Kept {
     since: Instant,
 }
 
-/// What a stream is for. Equal graphs share streams.
+/// The purpose of a stream. Equal graphs share streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     pub text: String,
@@ -42,7 +42,7 @@ pub struct Key {
     pub setup: Setup,
 }
 
-/// The stream that was kept for `key`, or a new one. It is the caller's alone.
+/// Returns the stream kept for `key`, or a new one, for exclusive use by the caller.
 pub fn take(py: Python<'_>, key: &Key, graph: &Graph) -> PyResult<OpenGraph<()>> {
     let mut state = KEPT.lock();
     let at = state.streams.iter().rposition(|kept| kept.key == *key);
@@ -53,7 +53,7 @@ pub fn take(py: Python<'_>, key: &Key, graph: &Graph) -> PyResult<OpenGraph<()>>
     key.setup.open(py, graph, &key.format)
 }
 
-/// Keeps a stream in which nothing is under way.
+/// Keeps a stream without frames under way.
 pub fn keep(py: Python<'_>, key: Key, stream: OpenGraph<()>) {
     debug_assert_eq!(stream.under_way(), 0);
     let kept = Kept {
@@ -102,7 +102,7 @@ fn close_idle() {
     }
 }
 
-/// Closes all; later ones are not kept if the interpreter `ends`.
+/// Closes all streams. If the interpreter `ends`, later ones are not kept.
 pub fn close_all(py: Python<'_>, ends: bool) {
     let mut state = KEPT.lock();
     state.ended |= ends;
@@ -111,13 +111,13 @@ pub fn close_all(py: Python<'_>, ends: bool) {
     py.detach(|| drop(streams));
 }
 
-/// How many are kept.
+/// Returns the number of kept streams.
 pub fn count() -> usize {
     KEPT.lock().streams.len()
 }
 
-/// In the child of a fork, where the threads of the streams do not exist: they are forgotten, since closing one would wait
-/// for them.
+/// Forgets all streams in the child of a fork. Their threads do not exist there, and closing a stream would wait for
+/// them.
 pub fn forked() {
     KEPT.forget();
 }

@@ -1,5 +1,5 @@
-//! The module `evener._evener`: what the Python package `evener` is made of. Its stubs and its Python files say what each
-//! function takes.
+//! The module `evener._evener`, which the Python package `evener` wraps. Its stubs and the Python files document the
+//! functions.
 
 use pyo3::prelude::*;
 
@@ -40,13 +40,13 @@ fn _at_exit(py: Python<'_>) {
     kept::close_all(py, true);
 }
 
-/// Closes the streams that are kept open between calls.
+/// Closes the idle streams that are kept open between calls.
 #[pyfunction]
 fn close_idle(py: Python<'_>) {
     kept::close_all(py, false);
 }
 
-/// How many streams are kept open.
+/// Returns the number of streams kept open.
 #[pyfunction]
 fn _kept() -> usize {
     kept::count()

@@ -1,4 +1,4 @@
-//! Arrays through an open stream.
+//! Sends arrays through an open stream.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::arrays::{Array, CHANNELS};
 use crate::frames::Frames;
 use crate::waiting;
 
-/// Lends frames and the memory for their results, one after the other. Those of colour are copied.
+/// Lends frames and the memory for their results, one after the other. Colour frames are copied.
 pub struct Lender {
     input: Frames,
     output: Frames,
@@ -32,12 +32,12 @@ impl Lender {
         }
     }
 
-    /// How many frames there are.
+    /// The number of frames.
     pub fn count(&self) -> usize {
         self.input.kind().count()
     }
 
-    /// The next frame and the memory for its result.
+    /// Returns the next frame and the memory for its result.
     fn lend(&mut self) -> (Frame, Frame) {
         let index = self.lent;
         self.lent += 1;
@@ -52,7 +52,7 @@ impl Lender {
     }
 }
 
-/// Frames with a plane for each channel, which are used again.
+/// Frames with one plane per channel, which are reused.
 #[derive(Default)]
 pub struct Copies {
     free: Vec<(Frame, Frame)>,
@@ -81,7 +81,7 @@ impl Copies {
     }
 }
 
-/// Copies the channels of a frame of colour into planes.
+/// Copies the channels of a colour frame into planes.
 fn split(colour: &Array, index: usize, frame: &mut Frame) {
     fn copy<T: Sample>(colour: &Rows<T>, channel: usize, plane: &mut Rows<T>) {
         let (width, colour) = (plane.width(), colour.read());
@@ -101,7 +101,7 @@ fn split(colour: &Array, index: usize, frame: &mut Frame) {
     }
 }
 
-/// Copies planes into the channels of a frame of colour.
+/// Copies planes into the channels of a colour frame.
 fn join(frame: &Frame, colour: &Array, index: usize) {
     fn copy<T: Sample>(plane: &Rows<T>, channel: usize, colour: &Rows<T>) {
         let (width, plane) = (plane.width(), plane.read());
@@ -123,7 +123,7 @@ fn join(frame: &Frame, colour: &Array, index: usize) {
     }
 }
 
-/// Takes all frames through a stream in which no other is under way. The stream may only be used again after
+/// Sends all frames through a stream without other frames under way. The stream may be used again only after
 /// [`Turn::Done`].
 pub fn all(py: Python<'_>, stream: &OpenGraph<()>, frames: &mut Lender) -> PyResult<Turn<()>> {
     let (mut lent, mut taken) = (0, 0);

@@ -12,8 +12,8 @@ use crate::beside;
 use crate::errors::{self, StreamError};
 use crate::setup::Setup;
 
-/// The number of ways to place `n` queens on a board of n x n squares so that none attacks another. With `checkpoint`, the
-/// name of a file, a count that was interrupted goes on from there.
+/// Counts the ways to place `n` queens on a board of n x n squares so that no queen attacks another. An interrupted
+/// count resumes from the file `checkpoint`.
 #[pyfunction]
 #[pyo3(signature = (n, *, checkpoint=None, every=60.0, workers=None, progress=None))]
 pub fn _queens(
@@ -46,7 +46,7 @@ pub fn _queens(
     total.ok_or_else(|| StreamError::new_err("the count was cancelled"))
 }
 
-/// All solutions below the starts from `begin` to before `end` of a board, times their weights.
+/// Counts the weighted solutions below the starts from `begin` up to, but not including, `end`.
 #[pyfunction]
 pub fn _queens_range(
     py: Python<'_>,
@@ -76,7 +76,7 @@ pub fn _queens_range(
     found.ok_or_else(|| StreamError::new_err("the count was cancelled"))
 }
 
-/// What is known of a count in ranges, which several machines search.
+/// The state of a count in ranges, which several machines search.
 #[pyclass(frozen, module = "evener._evener")]
 pub struct _Ledger(Mutex<Ledger>);
 
@@ -95,13 +95,13 @@ impl _Ledger {
         Ok(_Ledger(Mutex::new(ledger)))
     }
 
-    /// The ranges that are not finished.
+    /// Returns the unfinished ranges.
     fn open_ranges(&self) -> Vec<(u64, u64)> {
         let ranges = self.ledger().open_ranges().into_iter();
         ranges.map(|range| (range.start, range.end)).collect()
     }
 
-    /// Notes what was found below a range, once.
+    /// Records the result of a range, once.
     fn add(&self, begin: u64, end: u64, solutions: u128) -> bool {
         self.ledger().add(begin..end, solutions)
     }
@@ -112,12 +112,12 @@ impl _Ledger {
         saved.map_err(|error| errors::of::<StreamError>(&error))
     }
 
-    /// The number of solutions, if all ranges are finished.
+    /// Returns the number of solutions, if all ranges are finished.
     fn total(&self) -> Option<u128> {
         self.ledger().total()
     }
 
-    /// The share of the work that is done.
+    /// Returns the finished share of the work.
     fn share(&self) -> f64 {
         self.ledger().share()
     }

@@ -1,22 +1,22 @@
-//! Remembered plans, as a text that goes to other machines.
+//! Remembered plans as text for other machines.
 
 use evener_runtime::tuner::Memory;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The plans that this user's runs on this machine remember; empty if there is no place for them.
+/// Returns the plans remembered for this user on this machine; empty if they are not stored.
 #[pyfunction]
 pub fn _plans() -> String {
     Memory::open_default().map_or_else(String::new, |memory| memory.text())
 }
 
-/// Remembers plans beside those that are there. Of two for the same work the later one stays.
+/// Adds plans to the remembered ones. A later plan for the same work replaces an earlier one.
 #[pyfunction]
 pub fn _remember(plans: &str) -> PyResult<()> {
     match Memory::open_default() {
         Some(memory) if !plans.is_empty() => memory
             .add(plans)
-            .map_err(|error| PyValueError::new_err(format!("these are no plans: {error}"))),
+            .map_err(|error| PyValueError::new_err(format!("not plans: {error}"))),
         _ => Ok(()),
     }
 }

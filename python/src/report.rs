@@ -1,4 +1,4 @@
-//! Reports of runs, which `evener/_report.py` shows.
+//! Reports of runs, shown by `evener/_report.py`.
 
 use evener_runtime::Report;
 use evener_runtime::stream::Names;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::errors::{self, StreamError};
 
-/// The object for a report of frames.
+/// Returns the Python object for a report on frames.
 pub fn of_frames(py: Python<'_>, mut report: Report) -> PyResult<Bound<'_, PyAny>> {
     report.names = Names {
         units: "frames".to_owned(),
@@ -17,7 +17,7 @@ pub fn of_frames(py: Python<'_>, mut report: Report) -> PyResult<Bound<'_, PyAny
     of(py, &report.to_string(), &report)
 }
 
-/// The object for a report, and the line that it is printed as.
+/// Returns the Python object for a report with its printed line.
 pub fn of<'py>(
     py: Python<'py>,
     text: &str,

@@ -1,4 +1,4 @@
-//! How a graph runs: what is chosen beside its text, and streams opened with it.
+//! The settings of a run, and streams opened with them.
 
 use std::str::FromStr;
 
@@ -14,17 +14,17 @@ use pyo3::prelude::*;
 use crate::device;
 use crate::errors::{self, StreamError};
 
-/// What is chosen about a run.
+/// The settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     pub planes: Planes,
-    /// Pins the number of workers.
+    /// Fixes the number of workers.
     pub workers: Option<u32>,
     pub plan: Choice,
 }
 
 impl Setup {
-    /// Of the arguments that users give.
+    /// Creates the settings from the user's arguments.
     pub fn new(planes: &str, workers: Option<u32>, plan: &str) -> PyResult<Setup> {
         let found = Planes::ALL.into_iter().find(|p| p.name() == planes);
         let planes = found.ok_or_else(|| {
@@ -53,7 +53,7 @@ impl Setup {
     ) -> PyResult<Setup> {
         if workers.is_some_and(|n| n == 0 || n as usize > MAX_WORKERS) {
             return Err(PyValueError::new_err(format!(
-                "workers: give a number from 1 to {MAX_WORKERS}, or None for one a processor"
+                "workers: give a number from 1 to {MAX_WORKERS}, or None for one per CPU"
             )));
         }
         let plan = Choice::from_str(plan)
@@ -66,7 +66,7 @@ impl Setup {
         })
     }
 
-    /// A runtime with the workers that are asked for, which remembers plans as the command does.
+    /// Returns a runtime with the requested workers, which remembers plans as the command does.
     pub fn runtime(&self) -> PyResult<Runtime> {
         let workers = match self.workers {
             Some(workers) => workers as usize,

@@ -1,4 +1,4 @@
-//! Streams that their user opens.
+//! Streams opened by the user.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::pump::Copies;
 use crate::report;
 use crate::waiting;
 
-/// Counts forks: a stream of an earlier process has no threads in this one.
+/// Counts forks. A stream of a parent process has no threads in this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// In the child of a fork.
@@ -26,7 +26,7 @@ pub fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A stream that stays open: frames are pushed to it and results pulled from it, in order, from any threads.
+/// A stream that stays open. Any thread may push frames and pull results, in order.
 #[pyclass(frozen, module = "evener")]
 pub struct Stream {
     inner: Mutex<Option<Arc<Inner>>>,
@@ -35,7 +35,7 @@ pub struct Stream {
     forks: u32,
     /// No more frames come.
     ended: AtomicBool,
-    /// Held by a call with one frame, which has the stream to itself.
+    /// Held by a call with one frame, which needs exclusive use of the stream.
     calling: Mutex<()>,
 }
 
@@ -47,12 +47,12 @@ struct Inner {
 /// A result that is due.
 pub struct Due {
     object: Py<PyAny>,
-    /// Its memory, where it is copied into.
+    /// The memory that it is copied into.
     copied: Option<Frames>,
 }
 
 impl Stream {
-    /// A stream of frames that are `input`.
+    /// Opens a stream of frames of the kind `input`.
     pub(crate) fn new(graph: OpenGraph<Due>, input: Kind) -> Stream {
         Stream {
             output: input.resulting(graph.output()),
@@ -70,25 +70,25 @@ impl Stream {
     fn inner(&self) -> PyResult<Arc<Inner>> {
         if self.is_of_parent() {
             return Err(Closed::new_err(
-                "the stream was opened before this process was forked; open one here",
+                "the stream was opened before this process was forked; open a new one here",
             ));
         }
         let inner = lock(&self.inner).clone();
-        inner.ok_or_else(|| Closed::new_err("the stream is closed; open another"))
+        inner.ok_or_else(|| Closed::new_err("the stream is closed; open a new one"))
     }
 
     fn is_of_parent(&self) -> bool {
         self.forks != FORKS.load(Ordering::Relaxed)
     }
 
-    /// Why the stream has ended before its user had it end.
+    /// Returns why the stream ended before the user ended it.
     fn failure(&self, py: Python<'_>, inner: Arc<Inner>) -> PyErr {
         if self.ended.load(Ordering::Relaxed) {
-            return Closed::new_err("the stream has ended: no more frames come");
+            return Closed::new_err("the stream has ended and takes no more frames");
         }
         let taken = lock(&self.inner).take();
         if taken.is_none() {
-            return Closed::new_err("the stream is closed; open another");
+            return Closed::new_err("the stream is closed; open a new one");
         }
         drop(taken);
         match self.closed(py, inner) {
@@ -97,7 +97,7 @@ impl Stream {
         }
     }
 
-    /// Closes a stream that others cannot find any more.
+    /// Closes a stream that no other thread can find any more.
     fn closed<'py>(&self, py: Python<'py>, mut inner: Arc<Inner>) -> PyResult<Bound<'py, PyAny>> {
         inner.graph.end();
         let inner = loop {
@@ -117,7 +117,7 @@ impl Stream {
         report::of_frames(py, report.map_err(|error| errors::stream(&error))?)
     }
 
-    /// Pushes a frame. `Turn::Late` if there is no room in time.
+    /// Pushes a frame. Returns `Turn::Late` if there is no room in time.
     fn pushed(
         &self,
         frame: &Bound<'_, PyAny>,
@@ -152,7 +152,7 @@ impl Stream {
         }
     }
 
-    /// Pulls a result. `None` if there is none in time.
+    /// Pulls a result. Returns `None` if there is none in time.
     fn pulled<'py>(
         &self,
         py: Python<'py>,
@@ -178,8 +178,8 @@ impl Stream {
 
 #[pymethods]
 impl Stream {
-    /// Gives a frame to the stream, whose result goes into `out` or a new array. The frame must not change, and `out` not
-    /// be read, until the result is pulled.
+    /// Pushes a frame. Its result goes into `out` or a new array. Until the result is pulled, do not change the frame
+    /// and do not read `out`.
     #[pyo3(signature = (frame, out=None, block=true, timeout=None))]
     fn push(
         &self,
@@ -196,7 +196,7 @@ impl Stream {
         }
     }
 
-    /// The next result, in the order of the frames.
+    /// Pulls the next result, in the order of the frames.
     #[pyo3(signature = (block=true, timeout=None))]
     fn pull<'py>(
         &self,
@@ -208,18 +208,18 @@ impl Stream {
         result.ok_or_else(|| Empty::new_err("no result in time; push frames first"))
     }
 
-    /// `push` without waiting: whether there was room.
+    /// Pushes a frame without waiting. Returns whether there was room.
     #[pyo3(signature = (frame, out=None))]
     fn _try_push(&self, frame: &Bound<'_, PyAny>, out: Option<Bound<'_, PyAny>>) -> PyResult<bool> {
         Ok(self.pushed(frame, out, Some(Instant::now()))? == Turn::Done(()))
     }
 
-    /// `pull` without waiting: `None` where there is no result.
+    /// Pulls a result without waiting. Returns `None` if there is none.
     fn _try_pull<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.pulled(py, Some(Instant::now()))
     }
 
-    /// The result of one frame. Nothing else may be under way.
+    /// Pushes one frame and returns its result. No other frame may be under way.
     #[pyo3(signature = (frame, out=None))]
     fn __call__<'py>(
         &self,
@@ -241,7 +241,7 @@ impl Stream {
         Ok(result.expect("it is waited for"))
     }
 
-    /// No more frames come: `pull` raises `Closed` after the last result.
+    /// Declares that no more frames follow: `pull` raises `Closed` after the last result.
     fn end(&self) -> PyResult<()> {
         let inner = self.inner()?;
         self.ended.store(true, Ordering::Relaxed);
@@ -249,7 +249,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the stream after the frames under way, whose results are dropped. A report; `None` if it is closed already.
+    /// Ends the stream after the frames under way, and drops their results. Returns a report, or `None` if it was
+    /// closed already.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         if self.is_of_parent() {
             return Ok(None);
@@ -258,7 +259,7 @@ impl Stream {
         inner.map(|inner| self.closed(py, inner)).transpose()
     }
 
-    /// Ends the stream at once: frames that are not begun are dropped.
+    /// Ends the stream at once. Frames not yet started are dropped.
     fn cancel(&self, py: Python<'_>) {
         if self.is_of_parent() {
             return;
@@ -270,13 +271,13 @@ impl Stream {
         }
     }
 
-    /// Frames that were pushed and not pulled yet.
+    /// The number of frames that were pushed but not yet pulled.
     #[getter]
     fn under_way(&self) -> PyResult<u64> {
         Ok(self.inner()?.graph.under_way())
     }
 
-    /// The stream is closed.
+    /// Whether the stream is closed.
     #[getter(closed)]
     fn is_closed(&self) -> bool {
         self.is_of_parent() || lock(&self.inner).is_none()
@@ -306,7 +307,7 @@ impl Drop for Stream {
     }
 }
 
-/// Until when is waited; `None` for as long as it takes.
+/// The deadline of a wait; `None` for no deadline.
 fn deadline(block: bool, timeout: Option<f64>) -> PyResult<Option<Instant>> {
     let now = Instant::now();
     match (block, timeout) {

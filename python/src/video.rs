@@ -1,4 +1,4 @@
-//! Frames of PyAV: planes with padded lines.
+//! PyAV frames: planes with padded lines.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::errors::{self, FrameError};
 use crate::lend::{Access, Loan};
 
-/// Names of FFmpeg, and what they stand for. The range of those with `j` is full.
+/// FFmpeg's names of formats. Those with `j` have full range.
 const FORMATS: [(&str, Chroma, Depth); 19] = [
     ("gray", Chroma::Mono, Depth::U8),
     ("yuv420p", Chroma::C420, Depth::U8),
@@ -38,21 +38,21 @@ const FORMATS: [(&str, Chroma, Depth); 19] = [
 const LIMITED: i64 = 1;
 const FULL: i64 = 2;
 
-/// A frame whose planes are lent.
+/// A frame with lent planes.
 pub struct Video {
     format: Format,
-    /// Each with the bytes from a line to the next.
+    /// Each with the bytes from one line to the next.
     planes: Vec<(Arc<Loan>, usize)>,
 }
 
-/// Whether `object` is a frame of PyAV.
+/// Whether `object` is a PyAV frame.
 pub fn is_video(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     let class = object.get_type();
     Ok(class.name()? == "VideoFrame" && class.module()?.to_str()?.starts_with("av."))
 }
 
 impl Video {
-    /// Lends the planes of `frame`. `what` is how errors call it.
+    /// Lends the planes of `frame`. `what` names it in errors.
     pub fn new(frame: &Bound<'_, PyAny>, access: Access, what: &str) -> PyResult<Video> {
         let py = frame.py();
         let format = format_of(frame, what)?;
@@ -71,7 +71,7 @@ impl Video {
             if !fits {
                 buffer.release(py);
                 return Err(FrameError::new_err(format!(
-                    "{what} has lines that overlap, run backwards or do not begin at whole samples; give a copy of the frame"
+                    "{what} has overlapping, reversed or unaligned lines; give a copy of the frame"
                 )));
             }
             let loan = Loan::new(py, buffer, access);
@@ -85,7 +85,7 @@ impl Video {
         &self.format
     }
 
-    /// The frame in the memory that is lent.
+    /// The frame in the lent memory.
     pub fn frame(&self) -> Frame {
         let planes = self.planes.iter().enumerate();
         let planes = planes.map(|(index, (loan, stride))| match self.format.depth {
@@ -108,7 +108,7 @@ impl Video {
     }
 }
 
-/// A new frame of `format` with the times of frame `of`.
+/// Returns a new frame of `format` with the timestamps of the frame `of`.
 pub fn empty<'py>(format: &Format, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let known = |&&(_, chroma, depth): &&(&str, Chroma, Depth)| {
         (chroma, depth) == (format.chroma, format.depth)
@@ -131,7 +131,7 @@ pub fn empty<'py>(format: &Format, of: &Bound<'py, PyAny>) -> PyResult<Bound<'py
     Ok(frame)
 }
 
-/// The format of frames whose pixel format FFmpeg calls `name`, of the usual range.
+/// Returns the format for FFmpeg's pixel format `name`, with its usual range.
 pub fn format_named(name: &str, height: usize, width: usize) -> PyResult<Format> {
     let found = FORMATS.iter().find(|(known, ..)| *known == name);
     let (Some(&(_, chroma, depth)), Ok(height), Ok(width)) =
@@ -139,7 +139,7 @@ pub fn format_named(name: &str, height: usize, width: usize) -> PyResult<Format>
     else {
         let names: Vec<_> = FORMATS.iter().map(|(name, ..)| *name).collect();
         return Err(FrameError::new_err(format!(
-            "format={name:?}: give one of {}, and sides below 2^32",
+            "format={name:?}: give one of {}, and a width and height below 2^32",
             names.join(", ")
         )));
     };
@@ -160,7 +160,7 @@ fn format_of(frame: &Bound<'_, PyAny>, what: &str) -> PyResult<Format> {
     let found = FORMATS.iter().find(|(known, ..)| *known == name);
     let Some(&(_, chroma, depth)) = found else {
         return Err(FrameError::new_err(format!(
-            "{what} is of pixel format {name}; give gray or planar YUV of 8 or 10 bits: frame.reformat(format='yuv420p')"
+            "{what} has the pixel format {name}; give gray or planar YUV with 8 to 16 bits: frame.reformat(format='yuv420p')"
         )));
     };
     let range: i64 = frame.getattr("color_range")?.extract()?;

@@ -15,10 +15,10 @@ use crate::graph::Graph;
 use crate::report;
 use crate::setup::Setup;
 
-/// A report, and what the output loses of the input.
+/// A report, and warnings about what the output does not keep of the input.
 type Done<'py> = (Bound<'py, PyAny>, Vec<String>);
 
-/// Runs a file through a graph into another.
+/// Filters a file into another one.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // The package calls it by name.
 pub fn _filter_file<'py>(
@@ -58,7 +58,7 @@ pub fn _filter_file<'py>(
     Ok((report::of_frames(py, report)?, notes))
 }
 
-/// Encodes a file as H.264 into another.
+/// Encodes a file as H.264 into another one.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // The package calls it by name.
 pub fn _encode_file<'py>(
@@ -105,7 +105,7 @@ pub fn _encode_file<'py>(
     ))
 }
 
-/// Settings of the encoder by the names of its command.
+/// Settings of the encoder, with the option names of the command.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Asked {
@@ -166,7 +166,7 @@ impl Asked {
     }
 }
 
-/// The one of `all` that users call `given`.
+/// Returns the element of `all` with the name `given`.
 fn named<T: Copy, const N: usize>(
     what: &str,
     given: Option<&String>,
@@ -192,7 +192,7 @@ fn kept(audio: bool) -> Audio {
     }
 }
 
-/// A request that can never work is a `ValueError`, everything else a `FileError`.
+/// An impossible request is a `ValueError`, every other error a `FileError`.
 fn failure<E: std::fmt::Display>(error: &E, is_request: fn(&E) -> bool) -> PyErr {
     match is_request(error) {
         true => PyValueError::new_err(error.to_string()),

@@ -1,4 +1,4 @@
-//! Waiting for streams without the interpreter, and with an ear for signals.
+//! Waits for streams without holding the interpreter, and with checks for signals.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 /// How long a signal such as Ctrl-C may go unnoticed.
 pub const SLICE: Duration = Duration::from_millis(50);
 
-/// Calls `turn` with deadlines, detached from the interpreter, until it is not late, or `until` has passed. Signals are
-/// handled between the calls.
+/// Calls `turn` with deadlines, detached from the interpreter, until it is not late or `until` has passed. Handles
+/// signals between the calls.
 pub fn until<T: Send>(
     py: Python<'_>,
     until: Option<Instant>,

@@ -124,7 +124,7 @@ def test_frames_that_cannot_be_are_refused(noise, spoil, error, says):
         (np.zeros((4, 32, 48), np.uint16), "out is an array of u16"),
         (np.zeros((32, 48), np.uint8), "give an array"),
         (np.broadcast_to(np.zeros(1, np.uint8), (4, 32, 48)), "out"),
-        (np.zeros((4, 32, 96), np.uint8)[:, :, ::2], "out has samples .* give an array of its own"),
+        (np.zeros((4, 32, 96), np.uint8)[:, :, ::2], "out has rows .* give a separate array"),
         (bytes(32 * 48), "out"),
     ],
 )

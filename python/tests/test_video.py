@@ -67,7 +67,7 @@ def test_streams_of_video_frames(noise):
     frames = [filled("yuv420p", 64, 48, noise) for _ in range(6)]
     with ev.blur().open(48, 64, format="yuv420p") as stream:
         results = list(stream.map(frames))
-        with pytest.raises(ev.FrameError, match="this stream takes a frame of PyAV"):
+        with pytest.raises(ev.FrameError, match="this stream takes a PyAV frame"):
             stream.push(noise((48, 64)))
     assert len(results) == 6
     for result in results:

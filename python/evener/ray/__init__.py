@@ -1,10 +1,10 @@
-"""evener on a cluster of Ray: callables for `Dataset.map_batches`, and functions that divide whole jobs.
+"""evener on a Ray cluster: callables for `Dataset.map_batches`, and functions that divide whole jobs.
 
 >>> import ray, evener as ev, evener.ray as evr                     # doctest: +SKIP
 >>> edges = ray.data.read_images("frames").map_batches(             # doctest: +SKIP
 ...     evr.Filter, fn_constructor_args=[ev.blur().sobel()], num_cpus=2, compute=ray.data.ActorPoolStrategy(size=4))
 
-docs/cluster.md has the rest.
+docs/cluster.md is the manual.
 """
 
 from importlib.util import find_spec as _find_spec

@@ -1,4 +1,4 @@
-"""Callables for `Dataset.map_batches`: what an actor keeps is made once, and then called with batches of NumPy arrays."""
+"""Callables for `Dataset.map_batches`. An actor creates one once, and then calls it with batches of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Filter:
     """Runs a column of frames through a graph, in an actor of Ray Data.
 
     graph: the graph, or its text
-    column: frames of (H, W) or (H, W, 3), as `evener.Graph` takes them; the only column unless given
-    into: the column that gets the results; the same unless given
+    column: the column with frames of (H, W) or (H, W, 3), as for `evener.Graph`; by default the only column
+    into: the column for the results; by default the same column
     planes: as for `Graph`
-    plans: what `evener.ray.plans()` returned on a machine of the same kind, so that a new actor begins with the fastest plan
+    plans: the result of `evener.ray.plans()` on a machine of the same kind, so that a new actor starts with the fastest plan
 
     Arrays may be read-only (`zero_copy_batch=True`). The number of workers is the actor's `num_cpus`.
     """
@@ -42,7 +42,7 @@ class Filter:
         self._workers = begin(plans)
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with the results. Raises GraphError and FrameError as the graph does."""
+        """Returns the batch with the results. Raises GraphError and FrameError as the graph does."""
         column = _column(batch, self._column)
         frames = batch[column]
         if frames.dtype == object:  # Frames of several sizes.
@@ -56,13 +56,13 @@ class Filter:
 
 
 class Encode:
-    """Encodes video files as H.264, in an actor of Ray Data. Batches get the columns `frames` and `bytes`.
+    """Encodes video files as H.264, in an actor of Ray Data. Adds the columns `frames` and `bytes` to batches.
 
-    input, output: the columns with the names of files, which all nodes see
+    input, output: the columns with file names, which must be valid on all nodes
     plans: as for `Filter`
     settings: as for `evener.encode`: graph, preset, crf, qp, …
 
-    An output appears when it is complete, so a row that is encoded twice does no harm.
+    An output appears when it is complete, so encoding a row twice does no harm.
     """
 
     def __init__(self, input: str = "input", output: str = "output", *, plans: bytes = b"", **settings: Any) -> None:
@@ -71,7 +71,7 @@ class Encode:
         self._workers = begin(plans)
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with what was written. Raises FileError, GraphError and ValueError as `evener.encode` does."""
+        """Returns the batch with the new columns. Raises FileError, GraphError and ValueError as `evener.encode` does."""
         import numpy as np
 
         names = zip(batch[_column(batch, self._input)], batch[_column(batch, self._output)])
@@ -85,9 +85,9 @@ class Encode:
 class Encrypt:
     """Encrypts a column of bytes, in an actor of Ray Data.
 
-    key: the name of a key file, which all nodes see, so that no secret goes through Ray
-    column: the column; the only one unless given
-    into: the column that gets the encrypted bytes; the same unless given
+    key: the name of a key file that all nodes can read, so that no secret passes through Ray
+    column: the column to encrypt; by default the only column
+    into: the column for the encrypted bytes; by default the same column
     context: as for `evener.encrypt`
     """
 
@@ -104,7 +104,7 @@ class Encrypt:
         self._workers = begin(b"")
 
     def __call__(self, batch: Batch) -> Batch:
-        """The batch with the encrypted bytes. Each row can be decrypted by itself, by `evener.decrypt` or the command."""
+        """Returns the batch with the encrypted bytes. `evener.decrypt` or the command can decrypt each row separately."""
         column = _column(batch, self._column)
         own: dict[str, Any] = {"key": self._key, "context": self._context, "workers": self._workers}
         return {**batch, self._into or column: _objects([_crypt.encrypt(row, **own) for row in batch[column]])}
@@ -113,15 +113,15 @@ class Encrypt:
 def _column(batch: Batch, name: str | None) -> str:
     if name is None:
         if len(batch) != 1:
-            raise ValueError(f"there are the columns {', '.join(sorted(batch))}; say which: column=…")
+            raise ValueError(f"the batch has the columns {', '.join(sorted(batch))}; choose one: column=…")
         return next(iter(batch))
     if name not in batch:
-        raise ValueError(f"there is no column {name!r}; there are {', '.join(sorted(batch))}")
+        raise ValueError(f"no column {name!r}; the batch has {', '.join(sorted(batch))}")
     return name
 
 
 def _objects(rows: list[Any]) -> Any:
-    """Rows as a column, also where they have shapes of their own."""
+    """Returns rows as a column, even if their shapes differ."""
     import numpy as np
 
     column = np.empty(len(rows), object)

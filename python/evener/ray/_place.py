@@ -1,4 +1,4 @@
-"""What the process of an actor or a task may use, and the plans it begins with."""
+"""The CPUs and GPUs of an actor's or a task's process, and its initial plans."""
 
 import json
 import zlib
@@ -13,10 +13,10 @@ _device = "none"
 
 
 def plans() -> bytes:
-    """The plans that runs on this machine have found to be the fastest, for actors on machines of the same kind.
+    """Returns the fastest plans found on this machine, for actors on machines of the same kind.
 
-    A plan is for a graph, the size of its frames, the number of workers, and a kind of machine: the model of its processor,
-    its caches and the CPUs it may use.
+    A plan belongs to a graph, a frame size, a number of workers and a kind of machine: its CPU model, its caches and the
+    CPUs that it may use.
     """
     return _packed(_text())
 
@@ -27,23 +27,23 @@ def _text() -> str:
 
 
 def _packed(text: str) -> bytes:
-    """Plans as they travel. A thousand have some hundred kilobytes as text, too many for the arguments of an actor."""
+    """Compresses plans for transport: a thousand take some hundred kilobytes as text, too much for an actor's arguments."""
     return zlib.compress(text.encode()) if text else b""
 
 
 def learn(packed: bytes) -> None:
-    """Remembers plans beside those that are there. Raises ValueError if they are none."""
+    """Adds plans to the remembered ones. Raises ValueError if they are invalid."""
     try:
         text = zlib.decompress(packed).decode() if packed else ""
     except (zlib.error, UnicodeDecodeError, TypeError):
-        raise ValueError("these are no plans; give what evener.ray.plans() returned") from None
+        raise ValueError("not plans; give the result of evener.ray.plans()") from None
     _evener._remember(text)
 
 
 def begin(known: bytes) -> int | None:
-    """Prepares this process for work: remembers the plans `known`, and lets a device compute if there is a GPU for it.
+    """Prepares this process: remembers the plans `known`, and enables a device if Ray assigned a GPU.
 
-    Returns the number of workers: the actor's or the task's `num_cpus`, at least one; None outside of both.
+    Returns the number of workers: the `num_cpus` of the actor or task, at least one; None outside of both.
     """
     global _device
     learn(known)
@@ -58,7 +58,7 @@ def begin(known: bytes) -> int | None:
 
 
 def news(known: bytes) -> bytes:
-    """The plans that were found beyond those `known`."""
+    """Returns the plans found in addition to `known`."""
     found: dict[str, Any] = json.loads(_text() or '{"plans": {}}')
     before = json.loads(zlib.decompress(known))["plans"] if known else {}
     found["plans"] = {key: plan for key, plan in found["plans"].items() if before.get(key) != plan}

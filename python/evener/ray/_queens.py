@@ -19,15 +19,15 @@ def queens(
     num_gpus: float = 0,
     progress: Progress = None,
 ) -> int:
-    """The number of ways to place n queens so that none attacks another, counted in ranges of starts.
+    """Counts the ways to place n queens so that no queen attacks another, in ranges of starts.
 
-    checkpoint: a file of the machine that calls this; a count that was interrupted goes on from there, here or by
-        `evener queens`. It is written each `every` seconds. Only what comes before the first missing range is in it.
-    ranges: about how many; 16 for each task that runs at once unless given
-    num_cpus, num_gpus: of each task
+    checkpoint: a file on the calling machine, from which an interrupted count resumes, here or by `evener queens`; it is
+        written every `every` seconds, and contains the ranges before the first unfinished one
+    ranges: approximate number of ranges; by default 16 for each concurrent task
+    num_cpus, num_gpus: CPUs and GPUs of each task
     progress: as for `evener.queens`
 
-    Raises ValueError if the board is too large or the file is no checkpoint of it.
+    Raises ValueError if the board is too large, or if the file is not a checkpoint for it.
     """
     check(num_cpus, num_gpus)
     if ranges is not None and ranges < 1:
@@ -49,7 +49,7 @@ def queens(
         total = ledger.total()
     finally:
         ledger.save()
-        del ledger  # Its file is free then, also where a traceback keeps this frame.
+        del ledger  # This releases its file, even if a traceback keeps this frame alive.
     assert total is not None, "all ranges are finished"
     return total
 

@@ -1,4 +1,4 @@
-"""Jobs as tasks of Ray."""
+"""Jobs as Ray tasks."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
@@ -11,14 +11,14 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 PATIENCE = 10.0
-"""How many seconds tasks that are cancelled are waited for."""
+"""Seconds to wait for cancelled tasks."""
 
 RETRIES = 8
-"""How often a job is begun again when its process or node dies. One that ends its process itself must not do so for ever."""
+"""How often a job is restarted when its process or node dies. A job that kills its process must not do so for ever."""
 
 
 def slots(num_cpus: float) -> int:
-    """How many tasks with so many CPUs the cluster runs at once."""
+    """Returns how many tasks with `num_cpus` CPUs the cluster runs at once."""
     check(num_cpus)
     if not ray.is_initialized():
         ray.init()
@@ -26,14 +26,14 @@ def slots(num_cpus: float) -> int:
 
 
 def check_nodes(num_cpus: float, num_gpus: float) -> None:
-    """Refuses tasks that would wait for ever."""
+    """Rejects tasks that would wait for ever."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if not any(node.get("CPU", 0) >= num_cpus and node.get("GPU", 0) >= num_gpus for node in nodes):
-        raise ValueError(f"num_cpus={num_cpus}, num_gpus={num_gpus}: no node of the cluster has so many; give fewer")
+        raise ValueError(f"num_cpus={num_cpus}, num_gpus={num_gpus}: no node of the cluster has that many; give fewer")
 
 
 def check(num_cpus: float, num_gpus: float = 0) -> None:
-    """Refuses what tasks cannot have."""
+    """Rejects invalid numbers of CPUs and GPUs."""
     if num_cpus < 1 or num_cpus != int(num_cpus):
         raise ValueError(f"num_cpus={num_cpus}: give a whole number of CPUs, 1 or more")
     if num_gpus < 0:
@@ -43,10 +43,10 @@ def check(num_cpus: float, num_gpus: float = 0) -> None:
 def each(
     work: Callable[[Job, int | None], Result], jobs: Sequence[Job], num_cpus: float, num_gpus: float
 ) -> Generator[tuple[int, Result], None, None]:
-    """Calls `work(job, workers)` for all jobs somewhere in the cluster: their numbers and results, as they come.
+    """Calls `work(job, workers)` for all jobs, on any nodes. Yields the numbers and results of jobs as they finish.
 
-    A job whose process or node dies is begun again, so `work` must not mind being called twice, even at the same time.
-    Plans that are found by one task go to those that begin later.
+    A job whose process or node dies is restarted, so calling `work` twice must be harmless, even at the same time.
+    Later tasks get the plans that earlier tasks found.
     """
     most = 2 * slots(num_cpus)
     check_nodes(num_cpus, num_gpus)
@@ -70,7 +70,7 @@ def each(
     finally:
         for task in under_way:
             ray.cancel(task)
-        # The caller may remove what they use.
+        # The caller may remove the files that they use.
         if under_way:
             ray.wait(list(under_way), num_returns=len(under_way), timeout=PATIENCE)
 
@@ -81,7 +81,7 @@ def _call(work: Callable[[Job, int | None], Result], job: Job, known: bytes) -> 
 
 
 def _get(task: Any) -> Any:
-    """The result of a task, or its exception as the work raised it."""
+    """Returns the result of a task, or raises its exception as the work raised it."""
     try:
         return ray.get(task)
     except ray.exceptions.RayTaskError as error:

@@ -1,4 +1,4 @@
-"""Trees of files on a cluster."""
+"""File trees on a cluster."""
 
 import os
 from contextlib import closing
@@ -12,13 +12,13 @@ from .._progress import Progress, shown
 from ._tasks import check, each
 
 BYTES = 64 << 20
-"""A job has files of at least so many bytes together, or `FILES`."""
+"""A job has files of at least this many bytes in total, or `FILES` files."""
 FILES = 256
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What was encrypted: how many files, and their bytes before."""
+    """The encrypted tree: number of files, and bytes before encryption."""
 
     files: int
     bytes: int
@@ -42,23 +42,23 @@ def encrypt_tree(
     num_cpus: float = 1,
     progress: Progress = None,
 ) -> Tree:
-    """Encrypts all files below a folder into another, each by itself, as `evener encrypt` does.
+    """Encrypts all files below a folder into another folder, each one separately, as `evener encrypt` does.
 
-    source, output: folders that all nodes see; a file `a/b` becomes `a/b.sealed`, and folders stay, also empty ones
-    key: the name of a key file that all nodes see, so that no secret goes through Ray
+    source, output: folders that all nodes can access; a file `a/b` becomes `a/b.sealed`, and empty folders are kept
+    key: the name of a key file that all nodes can read, so that no secret passes through Ray
     context: as for `evener.encrypt`, the same for all files
-    suffix: what the names get
-    num_cpus: of each task
-    progress: True, or a callable that gets the bytes that are done, and how many there are
+    suffix: appended to the file names
+    num_cpus: CPUs of each task
+    progress: True, or a callable that gets the encrypted bytes and the total
 
-    Raises CryptError. Links, and what is neither a file nor a folder, are refused before anything is written. Where it fails,
-    files that are encrypted stay, and none is there in part.
+    Raises CryptError. Links and special files are rejected before anything is written. After a failure, the files encrypted
+    so far remain, and no incomplete file does.
     """
     check(num_cpus)
     source, output, key = (os.path.abspath(name) for name in (source, output, key))
     Key.load(key)
     if os.path.commonpath([source, output]) == source:
-        raise ValueError(f"{output}: lies in {source}; give another folder")
+        raise ValueError(f"{output}: is inside {source}; give another folder")
     folders, found = _listed(source)
     for folder in folders:
         os.makedirs(os.path.join(output, folder), exist_ok=True)
@@ -83,7 +83,7 @@ def encrypt_tree(
 
 
 def _listed(source: str) -> tuple[list[str], list[tuple[str, int]]]:
-    """The folders and the files below `source`, with their bytes."""
+    """Returns the folders below `source`, and the files with their sizes."""
     folders, files = [], []
 
     def failed(error: OSError) -> None:
@@ -94,7 +94,7 @@ def _listed(source: str) -> tuple[list[str], list[tuple[str, int]]]:
         for name in names + [name for name in inside if os.path.islink(os.path.join(folder, name))]:
             path = os.path.join(folder, name)
             if os.path.islink(path) or not os.path.isfile(path):
-                raise CryptError(f"{path}: is neither a file nor a folder; take it out of the tree")
+                raise CryptError(f"{path}: is neither a file nor a folder; remove it from the tree")
             files.append((os.path.relpath(path, source), os.path.getsize(path)))
     return folders, sorted(files)
 

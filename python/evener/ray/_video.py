@@ -23,10 +23,10 @@ SETTINGS = ("preset", "crf", "qp", "bitrate", "profile", "level", "keyint", "tun
 
 @dataclass(frozen=True)
 class Video:
-    """What was written.
+    """The written video.
 
-    frames: how many
-    cuts: the numbers of the frames at which pieces began, beside the first
+    frames: number of frames
+    cuts: numbers of the frames at which pieces started, except the first frame
     """
 
     frames: int
@@ -56,40 +56,41 @@ def video(
     num_gpus: float = 0,
     progress: Progress = None,
 ) -> Video:
-    """Cuts a video at key frames, runs the pieces through a graph or the encoder or both, and joins the results.
+    """Cuts a video at keyframes, filters or encodes the pieces, or both, and joins the results.
 
     input: a file that FFmpeg reads
-    output: a .y4m file, or any that FFmpeg writes by its extension; with `encode` also .264
+    output: a .y4m file, or any file whose extension FFmpeg knows; with `encode` also .264
     graph, planes: as for `read(input).pipe(graph, planes).write(output)`
-    encode: the settings of `evener.encode`, such as `{"preset": "fast", "qp": 27}`; `{}` for its defaults. Without it FFmpeg
+    encode: settings of `evener.encode`, such as `{"preset": "fast", "qp": 27}`, or `{}` for its defaults; without it FFmpeg
         encodes, as for `write`
-    pieces: about how many; 4 for each task that runs at once unless given. A video has at most as many as it has key frames
-        that nothing refers across
-    audio: sound is copied, where the output is not .y4m or .264
-    folder: where pieces and their results lie meanwhile, which all nodes see; beside the output unless given
-    num_cpus, num_gpus: of each task
-    progress: True, or a callable that gets the frames that are done, and how many there are
+    pieces: approximate number of pieces; by default 4 for each concurrent task. The limit is the number of IDR pictures, or
+        of other keyframes across which no frame refers
+    audio: copy audio, unless the output is .y4m or .264
+    folder: a folder for pieces and their results that all nodes can access; by default beside the output
+    num_cpus, num_gpus: CPUs and GPUs of each task
+    progress: True, or a callable that gets the finished frames and the total
 
-    docs/cluster.md says when the result is that of one machine. Raises as `write` and `encode` do, and leaves no output then.
+    docs/cluster.md says when the result equals that of one machine. Raises as `write` and `encode` do, and then leaves no
+    output.
     """
     check(num_cpus, num_gpus)
     if graph is None and encode is None:
-        raise ValueError("there is nothing to do; give a graph, or encode={…}")
+        raise ValueError("nothing to do; give a graph, or encode={…}")
     if pieces is not None and pieces < 1:
         raise ValueError(f"pieces={pieces}: give 1 or more")
     for name in encode or {}:
         if name not in SETTINGS:
-            raise ValueError(f"encode: {name!r} cannot be set for pieces; there are {', '.join(SETTINGS)}")
+            raise ValueError(f"encode: {name!r} cannot be set for pieces; these can: {', '.join(SETTINGS)}")
     input, output = os.path.abspath(input), os.path.abspath(output)
     if input == output:
-        raise ValueError(f"{output}: is the input too; give another output")
+        raise ValueError(f"{output}: is also the input; give another output")
     end = os.path.splitext(output)[1]
     if not end:
-        raise ValueError(f"{output}: has no extension, by which its format is chosen; give one, such as .mkv")
+        raise ValueError(f"{output}: has no extension, which determines the format; give one, such as .mkv")
     graph = Graph(graph) if isinstance(graph, str) else graph
     clip = _cut.probe(input)
     cuts = _cut.spread(clip, pieces or 4 * slots(num_cpus))
-    # The encoder writes mp4 by itself, and what is in it goes into every container.
+    # The encoder writes mp4 itself, and every container can hold its stream.
     part = ".mp4" if encode is not None and end not in _cut.BYTES_ALONE else end
     try:
         place = tempfile.mkdtemp(prefix=".evener-", dir=folder or os.path.dirname(output))
@@ -100,7 +101,7 @@ def video(
         if len(sources) == 1:
             cuts = []
             if pieces != 1:
-                warnings.warn(f"{input}: there is no place to cut it, so it is one piece", stacklevel=2)
+                warnings.warn(f"{input}: has no keyframe to cut at, so it is one piece", stacklevel=2)
         results = [os.path.join(place, f"result-{number:06}{part}") for number in range(len(sources))]
         bounds = [0, *cuts, clip.frames]
         jobs = [Job(source, result, graph, planes, encode) for source, result in zip(sources, results)]
@@ -126,7 +127,7 @@ def video(
 
 
 def _work(job: Job, workers: int | None) -> tuple[int, list[str]]:
-    """The frames of a piece, and what its result loses of it. The result appears when it is complete."""
+    """Processes a piece. Returns its number of frames, and warnings. The result appears when it is complete."""
     own: dict[str, Any] = {"audio": False, "workers": workers}
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
@@ -136,5 +137,5 @@ def _work(job: Job, workers: int | None) -> tuple[int, list[str]]:
             assert job.graph is not None, "it was checked"
             report = _files.Source(job.piece, job.graph, job.planes).write(job.result, **own)
     said = [str(note.message).removeprefix(f"{job.piece}: ") for note in notes]
-    # When a piece begins, its neighbours and `join` say.
+    # The start time of a piece follows from its neighbours and `join`.
     return int(report.to_dict()["units"]), [note for note in said if not note.startswith("its time begins")]
