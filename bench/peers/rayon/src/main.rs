@@ -1,99 +1,19 @@
-//! Fork and join beside rayon and chili, interleaved in one process. Every figure is a median.
-use std::hint::black_box;
-use std::time::Instant;
-
-struct Node {
-    value: u64,
-    left: Option<Box<Node>>,
-    right: Option<Box<Node>>,
-}
-
-impl Node {
-    fn tree(layers: u32) -> Option<Box<Node>> {
-        (layers > 0).then(|| {
-            // In memory, a node lies before its left subtree, and that before the right one.
-            let mut node = Box::new(Node {
-                value: 1,
-                left: None,
-                right: None,
-            });
-            node.left = Node::tree(layers - 1);
-            node.right = Node::tree(layers - 1);
-            node
-        })
-    }
-}
-
-fn plain(node: &Option<Box<Node>>) -> u64 {
-    node.as_ref()
-        .map_or(0, |n| n.value + plain(&n.left) + plain(&n.right))
-}
-
-fn evener(node: &Option<Box<Node>>) -> u64 {
-    let Some(n) = node else { return 0 };
-    let (left, right) = evener_pool::join(|| evener(&n.left), || evener(&n.right));
-    n.value + left + right
-}
-
-fn rayon(node: &Option<Box<Node>>) -> u64 {
-    let Some(n) = node else { return 0 };
-    let (left, right) = rayon::join(|| rayon(&n.left), || rayon(&n.right));
-    n.value + left + right
-}
-
-fn chili(scope: &mut chili::Scope<'_>, node: &Option<Box<Node>>) -> u64 {
-    let Some(n) = node else { return 0 };
-    let (left, right) = scope.join(|s| chili(s, &n.left), |s| chili(s, &n.right));
-    n.value + left + right
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-/// Medians of nanoseconds a call, interleaved.
-fn times(least_ns: f64, works: &mut [&mut dyn FnMut()]) -> Vec<f64> {
-    let mut all = vec![Vec::new(); works.len()];
-    let calls = works
-        .iter_mut()
-        .map(|work| {
-            (0..20).for_each(|_| work());
-            let start = Instant::now();
-            work();
-            (least_ns / start.elapsed().as_nanos().max(1) as f64).ceil() as u32
-        })
-        .collect::<Vec<_>>();
-    for _ in 0..11 {
-        for ((work, times), calls) in works.iter_mut().zip(&mut all).zip(&calls) {
-            let start = Instant::now();
-            (0..*calls).for_each(|_| work());
-            times.push(start.elapsed().as_nanos() as f64 / f64::from(*calls));
-        }
-    }
-    all.into_iter().map(median).collect()
-}
+//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`.
+mod loops;
+mod timing;
+mod tree;
 
 fn main() {
-    println!("| nodes | loop, ns | evener | chili | rayon | evener/chili | evener/rayon |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |");
-    let pool = chili::ThreadPool::new();
-    for layers in std::env::args().skip(1).map(|a| a.parse().expect("layers")) {
-        let tree = Node::tree(layers);
-        let nodes = (1u64 << layers) - 1;
-        let mut scope = pool.scope();
-        let t = times(
-            2e7,
-            &mut [
-                &mut || assert_eq!(black_box(plain(&tree)), nodes),
-                &mut || assert_eq!(evener(&tree), nodes),
-                &mut || assert_eq!(chili(&mut scope, &tree), nodes),
-                &mut || assert_eq!(rayon(&tree), nodes),
-            ],
-        );
-        println!(
-            "| {nodes} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} |",
-            t[0], t[1], t[2], t[3], t[2] / t[1], t[3] / t[1]
-        );
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.split_first() {
+        Some((what, layers)) if what == "tree" => {
+            let layers: Vec<u32> = layers.iter().map(|a| a.parse().expect("layers")).collect();
+            tree::table(&layers);
+        }
+        Some((what, _)) if what == "loops" => loops::table(),
+        _ => {
+            eprintln!("say tree LAYERS… or loops");
+            std::process::exit(2);
+        }
     }
 }

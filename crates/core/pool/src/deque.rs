@@ -227,6 +227,12 @@ impl Deque {
         wanted
     }
 
+    /// Whether thieves find a job without asking, as of some moment. The owner only.
+    #[inline(always)]
+    pub(crate) fn is_public(&self) -> bool {
+        self.public.split.load(Ordering::Relaxed) != self.public.top.load(Ordering::Relaxed)
+    }
+
     /// Tells the owner what to do at its next push.
     pub(crate) fn want(&self, what: u8) {
         if self.public.wanted.load(Ordering::Relaxed) < what {

@@ -73,8 +73,24 @@ where
         Some(worker) if worker.deque.has_many() => {
             in_turn(|| a(FnContext::new(false)), || b(FnContext::new(false)))
         }
-        Some(worker) => join_on(worker, false, a, b),
+        Some(worker) => join_on(worker, false, false, a, b),
         None => join_outside(a, b),
+    }
+}
+
+/// As [`join`], where both closures are known to take some microseconds: the second is offered at once. It wakes nobody, and
+/// is for callers that are workers, as in [`enter`](crate::loops::enter).
+#[inline]
+pub fn join_offered<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        Some(worker) if !worker.deque.has_many() => join_on(worker, false, true, |_| a(), |_| b()),
+        _ => in_turn(a, b),
     }
 }
 
@@ -87,11 +103,13 @@ where
     RA: Send,
     RB: Send,
 {
-    pool::global().in_worker(|worker, injected| join_on(worker, injected, a, b))
+    pool::global().in_worker(true, |worker, injected| {
+        join_on(worker, injected, false, a, b)
+    })
 }
 
-#[inline(never)]
-fn join_on<A, B, RA, RB>(worker: &Worker, injected: bool, a: A, b: B) -> (RA, RB)
+#[inline]
+fn join_on<A, B, RA, RB>(worker: &Worker, injected: bool, offer: bool, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
     B: FnOnce(FnContext) -> RB + Send,
@@ -105,6 +123,9 @@ where
     let job = job_b.as_job_ref();
     let index = worker.deque.next();
     worker.push(job);
+    if offer && !worker.deque.is_public() {
+        worker.deque.expose();
+    }
     let waits = Waits(worker, &job_b.latch);
     let a = a(FnContext::new(injected));
     std::mem::forget(waits);

@@ -25,6 +25,7 @@ mod join;
 mod latch;
 #[cfg(all(test, loom))]
 mod loom_tests;
+pub mod loops;
 mod pool;
 mod scope;
 mod spawn;

@@ -190,11 +190,15 @@ impl Shared {
     }
 
     /// Runs `work` on a worker of this pool, which this thread may be already. It is told whether this thread is one only
-    /// for this call.
-    pub(crate) fn in_worker<R: Send>(&self, work: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    /// for this call. With `calls`, somebody is called to watch for its jobs.
+    pub(crate) fn in_worker<R: Send>(
+        &self,
+        calls: bool,
+        work: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
         match Worker::current() {
             Some(worker) if self.is(worker) => work(worker, false),
-            other => self.enter(other, work),
+            other => self.enter(other, calls, work),
         }
     }
 
@@ -202,6 +206,7 @@ impl Shared {
     fn enter<R: Send>(
         &self,
         other: Option<&Worker>,
+        calls: bool,
         work: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         if other.is_none()
@@ -209,6 +214,9 @@ impl Shared {
             && let Some(borrowed) = self.idle.borrow(self)
         {
             let guest = Guest::new(self, borrowed);
+            if calls {
+                self.idle.call_watcher(self);
+            }
             return work(guest.worker(), true);
         }
         let job = StackJob::new(
@@ -244,7 +252,6 @@ impl<'a> Guest<'a> {
         worker.own(Some(CALLS.fetch_add(1, Ordering::Relaxed)));
         worker.active.store(true, Ordering::SeqCst);
         Worker::set_current(worker);
-        shared.idle.call_watcher(shared);
         Guest {
             shared,
             borrowed,
@@ -313,6 +320,6 @@ pub(crate) fn current_pool() -> Arc<Shared> {
 pub(crate) fn in_worker<R: Send>(work: impl FnOnce(&Worker, bool) -> R + Send) -> R {
     match Worker::current() {
         Some(worker) => work(worker, false),
-        None => global().in_worker(work),
+        None => global().in_worker(true, work),
     }
 }

@@ -37,7 +37,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.shared.in_worker(|_, _| work())
+        self.shared.in_worker(true, |_, _| work())
     }
 
     /// As [`broadcast`](crate::broadcast), in this pool.

@@ -1,0 +1,367 @@
+//! A parallel loop, and what it can end in.
+
+use std::cmp::Ordering;
+use std::iter::{Product, Sum};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering as Atomic};
+
+use crate::adapters::{Cloned, Copied, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
+use crate::collect::FromPar;
+use crate::drive::{Exact, Parallel, Part, drive};
+
+/// A parallel loop. Nothing runs before a method that ends it is called, such as [`for_each`](Loop::for_each),
+/// [`collect`](Loop::collect) or [`sum`](Loop::sum). Closures may run on several threads at once; results are in the order
+/// of the elements.
+#[derive(Debug)]
+#[must_use = "a loop does nothing until it is ended, such as by `for_each` or `collect`"]
+pub struct Loop<P>(pub(crate) P);
+
+impl<P: Parallel> Loop<P> {
+    /// Each element by what `map` makes of it.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let lengths: Vec<usize> = ["a", "bc"].par().map(|word| word.len()).collect();
+    /// assert_eq!(lengths, [1, 2]);
+    /// ```
+    pub fn map<R: Send, F: Fn(P::Item) -> R + Sync>(self, map: F) -> Loop<Map<P, F>> {
+        Loop(Map { base: self.0, map })
+    }
+
+    /// The elements for which `keep` is true.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let even: Vec<i32> = (0..7).par().filter(|x| x % 2 == 0).collect();
+    /// assert_eq!(even, [0, 2, 4, 6]);
+    /// ```
+    pub fn filter<F: Fn(&P::Item) -> bool + Sync>(self, keep: F) -> Loop<Filter<P, F>> {
+        Loop(Filter { base: self.0, keep })
+    }
+
+    /// What `map` makes of each element, without `None`.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let numbers: Vec<u8> = ["1", "x", "3"].par().filter_map(|s| s.parse().ok()).collect();
+    /// assert_eq!(numbers, [1, 3]);
+    /// ```
+    pub fn filter_map<R: Send, F: Fn(P::Item) -> Option<R> + Sync>(
+        self,
+        map: F,
+    ) -> Loop<FilterMap<P, F>> {
+        Loop(FilterMap { base: self.0, map })
+    }
+
+    /// Calls `look` with each element on its way.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let sum: u32 = [1, 2].par().inspect(|x| assert!(**x < 3)).sum();
+    /// assert_eq!(sum, 3);
+    /// ```
+    pub fn inspect<F: Fn(&P::Item) + Sync>(self, look: F) -> Loop<Inspect<P, F>> {
+        Loop(Inspect { base: self.0, look })
+    }
+
+    /// Each element with its index.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let pairs: Vec<_> = ["a", "b"].par().copied().enumerate().collect();
+    /// assert_eq!(pairs, [(0, "a"), (1, "b")]);
+    /// ```
+    pub fn enumerate(self) -> Loop<Enumerate<P>>
+    where
+        P: Exact,
+    {
+        Loop(Enumerate { base: self.0 })
+    }
+
+    /// Pairs of the elements of two loops, as far as both have them.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let mut sums = [10, 20];
+    /// sums.par_mut().zip([1, 2, 3].par()).for_each(|(sum, x)| *sum += x);
+    /// assert_eq!(sums, [11, 22]);
+    /// ```
+    pub fn zip<Q: Exact>(self, other: Loop<Q>) -> Loop<Zip<P, Q>>
+    where
+        P: Exact,
+    {
+        Loop(Zip {
+            left: self.0,
+            right: other.0,
+        })
+    }
+
+    /// Copies of the elements.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!([3, 4].par().copied().max(), Some(4));
+    /// ```
+    pub fn copied<'a, T: Copy + Send + Sync + 'a>(self) -> Loop<Copied<P>>
+    where
+        P: Parallel<Item = &'a T>,
+    {
+        Loop(Copied { base: self.0 })
+    }
+
+    /// Clones of the elements.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let words: Vec<String> = [String::from("a")].par().cloned().collect();
+    /// assert_eq!(words, ["a"]);
+    /// ```
+    pub fn cloned<'a, T: Clone + Send + Sync + 'a>(self) -> Loop<Cloned<P>>
+    where
+        P: Parallel<Item = &'a T>,
+    {
+        Loop(Cloned { base: self.0 })
+    }
+
+    /// Calls `work` with each element.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let mut values = vec![1; 100];
+    /// values.par_mut().for_each(|x| *x += 1);
+    /// assert_eq!(values, [2; 100]);
+    /// ```
+    #[track_caller]
+    pub fn for_each<F: Fn(P::Item) + Sync>(self, work: F) {
+        self.parts(|part| part.items().for_each(&work), |(), ()| ());
+    }
+
+    /// Calls `work` with each element until it returns an error, and returns the error. Elements behind it may have been
+    /// worked on as well.
+    ///
+    /// # Errors
+    /// The first of those that were returned.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let failed = (0..100).par().try_for_each(|x| if x == 7 { Err(x) } else { Ok(()) });
+    /// assert_eq!(failed, Err(7));
+    /// ```
+    #[track_caller]
+    pub fn try_for_each<E: Send, F: Fn(P::Item) -> Result<(), E> + Sync>(
+        self,
+        work: F,
+    ) -> Result<(), E> {
+        let failed = AtomicBool::new(false);
+        self.parts(
+            |part| {
+                let mut items = part.items();
+                if failed.load(Atomic::Relaxed) {
+                    return Ok(());
+                }
+                let result = items.try_for_each(&work);
+                failed.fetch_or(result.is_err(), Atomic::Relaxed);
+                result
+            },
+            |first, second| first.and(second),
+        )
+        .unwrap_or(Ok(()))
+    }
+
+    /// Combines all elements in pairs of neighbours; `None` if there is none. `combine` should be associative.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!((1..=5).collect::<Vec<_>>().into_par().reduce(|a, b| a * b), Some(120));
+    /// ```
+    #[track_caller]
+    pub fn reduce<F: Fn(P::Item, P::Item) -> P::Item + Sync>(self, combine: F) -> Option<P::Item> {
+        self.parts(
+            |part| part.items().reduce(&combine),
+            |left, right| match (left, right) {
+                (Some(left), Some(right)) => Some(combine(left, right)),
+                (left, right) => left.or(right),
+            },
+        )
+        .flatten()
+    }
+
+    /// The sum.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!([1.5, 2.5].par().sum::<f64>(), 4.0);
+    /// ```
+    #[track_caller]
+    pub fn sum<S: Sum<P::Item> + Sum<S> + Send>(self) -> S {
+        self.parts(
+            |part| part.items().sum::<S>(),
+            |a, b| [a, b].into_iter().sum(),
+        )
+        .unwrap_or_else(|| std::iter::empty::<S>().sum())
+    }
+
+    /// The product.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!([2, 3].par().product::<i32>(), 6);
+    /// ```
+    #[track_caller]
+    pub fn product<S: Product<P::Item> + Product<S> + Send>(self) -> S {
+        self.parts(
+            |part| part.items().product::<S>(),
+            |a, b| [a, b].into_iter().product(),
+        )
+        .unwrap_or_else(|| std::iter::empty::<S>().product())
+    }
+
+    /// How many elements there are.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!((0..10).par().filter(|x| x % 3 == 0).count(), 4);
+    /// ```
+    #[track_caller]
+    pub fn count(self) -> usize {
+        self.parts(|part| part.items().count(), |a, b| a + b)
+            .unwrap_or(0)
+    }
+
+    /// The least element; of equals, the first.
+    #[track_caller]
+    pub fn min(self) -> Option<P::Item>
+    where
+        P::Item: Ord,
+    {
+        self.min_by(Ord::cmp)
+    }
+
+    /// The greatest element; of equals, the last.
+    #[track_caller]
+    pub fn max(self) -> Option<P::Item>
+    where
+        P::Item: Ord,
+    {
+        self.max_by(Ord::cmp)
+    }
+
+    /// The least element by `compare`; of equals, the first.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!([2.5, 0.5].par().min_by(|a, b| f64::total_cmp(a, b)), Some(&0.5));
+    /// ```
+    #[track_caller]
+    pub fn min_by<F>(self, compare: F) -> Option<P::Item>
+    where
+        F: Fn(&P::Item, &P::Item) -> Ordering + Sync,
+    {
+        self.reduce(|a, b| match compare(&a, &b) {
+            Ordering::Greater => b,
+            _ => a,
+        })
+    }
+
+    /// The greatest element by `compare`; of equals, the last.
+    #[track_caller]
+    pub fn max_by<F>(self, compare: F) -> Option<P::Item>
+    where
+        F: Fn(&P::Item, &P::Item) -> Ordering + Sync,
+    {
+        self.reduce(|a, b| match compare(&a, &b) {
+            Ordering::Greater => a,
+            _ => b,
+        })
+    }
+
+    /// The element whose key is least; of equals, the first.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!(["abc", "d"].par().min_by_key(|word| word.len()), Some(&"d"));
+    /// ```
+    #[track_caller]
+    pub fn min_by_key<K: Ord, F: Fn(&P::Item) -> K + Sync>(self, key: F) -> Option<P::Item> {
+        self.min_by(|a, b| key(a).cmp(&key(b)))
+    }
+
+    /// The element whose key is greatest; of equals, the last.
+    #[track_caller]
+    pub fn max_by_key<K: Ord, F: Fn(&P::Item) -> K + Sync>(self, key: F) -> Option<P::Item> {
+        self.max_by(|a, b| key(a).cmp(&key(b)))
+    }
+
+    /// An element for which `is` is true, if there is one: whichever is found first.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert_eq!((0..1000).par().find_any(|x| x * x == 144), Some(12));
+    /// ```
+    #[track_caller]
+    pub fn find_any<F: Fn(&P::Item) -> bool + Sync>(self, is: F) -> Option<P::Item> {
+        let found = AtomicBool::new(false);
+        self.parts(
+            |part| {
+                let mut items = part.items();
+                if found.load(Atomic::Relaxed) {
+                    return None;
+                }
+                let item = items.find(&is);
+                found.fetch_or(item.is_some(), Atomic::Relaxed);
+                item
+            },
+            Option::or,
+        )
+        .flatten()
+    }
+
+    /// Whether `is` is true for any element.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert!([1, 2].par().any(|x| *x == 2));
+    /// ```
+    #[track_caller]
+    pub fn any<F: Fn(P::Item) -> bool + Sync>(self, is: F) -> bool {
+        self.map(is).find_any(|is| *is).is_some()
+    }
+
+    /// Whether `is` is true for every element.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// assert!([1, 2].par().all(|x| *x > 0));
+    /// ```
+    #[track_caller]
+    pub fn all<F: Fn(P::Item) -> bool + Sync>(self, is: F) -> bool {
+        self.map(is).find_any(|is| !*is).is_none()
+    }
+
+    /// All elements in a collection, such as a [`Vec`], a `String`, a map, or a `Result` of one.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// use std::collections::HashMap;
+    ///
+    /// let lengths: HashMap<&str, usize> = ["a", "bc"].par().map(|word| (*word, word.len())).collect();
+    /// assert_eq!(lengths["bc"], 2);
+    ///
+    /// let numbers: Result<Vec<u8>, _> = ["1", "x"].par().map(|s| s.parse::<u8>()).collect();
+    /// assert!(numbers.is_err());
+    /// ```
+    #[track_caller]
+    pub fn collect<C: FromPar<P::Item>>(self) -> C {
+        C::from_par(self)
+    }
+
+    /// Combines what `part` makes of parts of the loop; `None` if there are no elements.
+    #[track_caller]
+    pub(crate) fn parts<R: Send>(
+        self,
+        part: impl Fn(Part<'_, P>) -> R + Sync,
+        combine: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        drive(&self.0, Location::caller(), part, combine)
+    }
+}
