@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::drive::{Exact, Parallel};
 use crate::end::Loop;
@@ -318,11 +319,13 @@ impl<T: RangeIndex> IntoPar for ops::Range<T> {
     }
 }
 
-/// Elements of a vector, which is used up. What the loop does not reach, after a panic, is not dropped.
+/// Elements of a vector, which is used up. What a loop does not reach that a panic ends is not dropped.
 #[derive(Debug)]
 pub struct Owned<T> {
     first: *mut T,
     len: usize,
+    /// Elements before this are given away, or are being.
+    given: AtomicUsize,
     /// Its elements are the loop's; the memory is freed here.
     _memory: Vec<ManuallyDrop<T>>,
 }
@@ -378,6 +381,7 @@ impl<T: Send> Parallel for Owned<T> {
 
     #[inline]
     unsafe fn iter(&self, range: ops::Range<usize>) -> impl Iterator<Item = T> {
+        self.given.fetch_max(range.end, Ordering::Relaxed);
         // SAFETY: the range lies within the vector.
         let (next, end) = unsafe { (self.first.add(range.start), self.first.add(range.end)) };
         Taken {
@@ -390,6 +394,17 @@ impl<T: Send> Parallel for Owned<T> {
 
 impl<T: Send> Exact for Owned<T> {}
 
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        let given = *self.given.get_mut();
+        // SAFETY: the loop ended before these, as that of a shorter one with which it was zipped.
+        unsafe {
+            let rest = self.first.add(given);
+            std::ptr::slice_from_raw_parts_mut(rest, self.len - given).drop_in_place();
+        }
+    }
+}
+
 impl<T: Send> IntoPar for Vec<T> {
     type Parallel = Owned<T>;
 
@@ -401,6 +416,7 @@ impl<T: Send> IntoPar for Vec<T> {
         Loop(Owned {
             first,
             len,
+            given: AtomicUsize::new(0),
             _memory: memory,
         })
     }

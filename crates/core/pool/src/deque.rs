@@ -271,8 +271,11 @@ impl Deque {
         Some(job)
     }
 
-    /// Takes the oldest job though the owner has not made it public.
+    /// Takes the oldest job of an owner that has pushed nothing since it was asked.
     pub(crate) fn steal_private(&self) -> Option<JobRef> {
+        if self.public.wanted.load(Ordering::Relaxed) == NOTHING {
+            return None;
+        }
         let mut top = self.try_lock()?;
         if self.len_from(*top) == 0 {
             return None;

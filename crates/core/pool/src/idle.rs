@@ -18,8 +18,10 @@ use crate::pool::Shared;
 use crate::sync::{AtomicBool, Mutex, Ordering, fence, lock, thread};
 use crate::worker::Worker;
 
-/// Who has looked for a job for so long asks for one, and every busy worker makes its oldest public at its next push.
-const ASK: Duration = Duration::from_micros(8);
+/// A job that took less is not worth taking. Whoever took one waits longer before it asks for the next, from the first of
+/// these up to the second; after one that was worth it, it asks at once.
+const WORTH: Duration = Duration::from_micros(3);
+const PATIENCE: (u32, u32) = (8_000, 128_000);
 /// Who has pushed nothing for so long after that runs one long job: its oldest is taken without it.
 const FORCE: Duration = Duration::from_micros(12);
 /// How long a worker looks for jobs before it sleeps.
@@ -51,13 +53,15 @@ pub(crate) struct Idle {
 /// Looks for a job of other workers'. It asks them all after a while, and after another while takes what they have.
 struct Search {
     since: Instant,
+    patience: Duration,
     asked: bool,
 }
 
 impl Search {
-    fn new() -> Search {
+    fn new(worker: &Worker) -> Search {
         Search {
             since: Instant::now(),
+            patience: Duration::from_nanos(worker.patience.load(Ordering::Relaxed).into()),
             asked: false,
         }
     }
@@ -73,7 +77,7 @@ impl Search {
             return Some(found);
         }
         let waited = self.since.elapsed();
-        if !self.asked && waited >= ASK {
+        if !self.asked && waited >= self.patience {
             self.ask(worker, shared);
         } else if self.asked && waited >= FORCE {
             self.since = Instant::now();
@@ -85,13 +89,22 @@ impl Search {
 
     fn ask(&mut self, worker: &Worker, shared: &Shared) {
         for other in worker.others(shared) {
-            if other.active.load(Ordering::Relaxed) {
-                other.deque.want(deque::EXPOSE);
-            }
+            other.deque.want(deque::EXPOSE);
         }
         self.since = Instant::now();
         self.asked = true;
     }
+}
+
+/// Says what the worker has learnt from a stolen job that took so long.
+pub(crate) fn learn(worker: &Worker, took: Duration) {
+    let patience = match took < WORTH {
+        true => worker.patience.load(Ordering::Relaxed) * 2,
+        false => return worker.patience.store(0, Ordering::Relaxed),
+    };
+    worker
+        .patience
+        .store(patience.clamp(PATIENCE.0, PATIENCE.1), Ordering::Relaxed);
 }
 
 /// What ended a wait.
@@ -211,6 +224,17 @@ impl Idle {
         rouse.go(shared);
     }
 
+    /// Wakes the watcher before its beat, or names one.
+    pub(crate) fn wake_watcher(&self, shared: &Shared) {
+        let mut state = lock(&self.state);
+        let rouse = match state.watcher {
+            None => self.next_watcher(&mut state, shared),
+            Some(index) => Rouse::worker(&shared.workers[index]),
+        };
+        drop(state);
+        rouse.go(shared);
+    }
+
     /// Wakes a sleeper to watch, or starts a thread, which will watch when it finds nothing.
     fn next_watcher(&self, state: &mut State, shared: &Shared) -> Rouse {
         state.watcher = state.parked.pop();
@@ -306,7 +330,7 @@ impl Idle {
             worker,
             shared: worker.shared(),
             latch,
-            search: Search::new(),
+            search: Search::new(worker),
         };
         let started = Instant::now();
         loop {

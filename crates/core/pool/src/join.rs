@@ -126,7 +126,7 @@ where
     if offer && !worker.deque.is_public() {
         worker.deque.expose();
     }
-    let waits = Waits(worker, &job_b.latch);
+    let waits = Waits(worker, &job_b);
     let a = a(FnContext::new(injected));
     std::mem::forget(waits);
     if worker.deque.take_back(index) || finish(worker, &job_b.latch, job) {
@@ -138,12 +138,14 @@ where
     }
 }
 
-/// Waits for the second closure if the first panics, as it may borrow from this frame.
-struct Waits<'a>(&'a Worker, &'a Latch);
+/// Waits for the second closure if the first panics, as it may borrow from this frame, and drops what it returned.
+struct Waits<'a, R: Send, F: FnOnce(bool) -> R + Send>(&'a Worker, &'a StackJob<Latch, F, R>);
 
-impl Drop for Waits<'_> {
+impl<R: Send, F: FnOnce(bool) -> R + Send> Drop for Waits<'_, R, F> {
     fn drop(&mut self) {
-        self.0.wait_until(self.1);
+        self.0.wait_until(&self.1.latch);
+        // SAFETY: the latch is set, and the panic of the first closure keeps everybody else from asking.
+        drop(unsafe { self.1.outcome() });
     }
 }
 

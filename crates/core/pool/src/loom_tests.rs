@@ -68,6 +68,7 @@ fn model(steal: fn(&Deque)) {
 #[test]
 fn loom_a_private_job_is_taken_by_one() {
     model(|deque| {
+        deque.want(deque::EXPOSE);
         deque.steal_private().into_iter().for_each(run);
         deque.steal().into_iter().for_each(run);
     });

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use crate::builder::{Handlers, ThreadPoolBuildError, ThreadPoolBuilder};
 use crate::idle::{Borrowed, Idle};
@@ -23,6 +24,8 @@ pub(crate) struct Shared {
     injected_len: AtomicUsize,
     /// Reasons not to end: the pool's owner, and jobs that nobody waits for.
     holders: AtomicUsize,
+    /// Nanoseconds that the latest call into the pool took.
+    latest_call: AtomicUsize,
     pub(crate) breadth_first: bool,
     /// Threads of the program may own a worker for the time of a call.
     pub(crate) lends: bool,
@@ -42,6 +45,7 @@ impl Shared {
             injected: Mutex::default(),
             injected_len: AtomicUsize::new(0),
             holders: AtomicUsize::new(1),
+            latest_call: AtomicUsize::new(0),
             breadth_first,
             lends,
             handlers,
@@ -214,14 +218,14 @@ impl Shared {
             && let Some(borrowed) = self.idle.borrow(self)
         {
             let guest = Guest::new(self, borrowed);
-            if calls {
-                self.idle.call_watcher(self);
+            if !calls {
+                return work(guest.worker(), true);
             }
-            return work(guest.worker(), true);
+            return self.call(|| work(guest.worker(), true));
         }
         let job = StackJob::new(
             |_| match self.current() {
-                Some(worker) => work(worker, true),
+                Some(worker) => self.call(|| work(worker, true)),
                 None => unreachable!("only workers take jobs"),
             },
             Latch::new(),
@@ -233,6 +237,24 @@ impl Shared {
         }
         // SAFETY: another thread has run it, for which this one has waited.
         unsafe { job.outcome() }.into_result()
+    }
+}
+
+/// A call into the pool that is expected to take longer than this, as the one before did, wakes the watcher at once.
+const LONG_CALL: usize = 100_000;
+
+impl Shared {
+    /// Runs a call into the pool, with somebody to watch for its jobs.
+    fn call<R>(&self, work: impl FnOnce() -> R) -> R {
+        match self.latest_call.load(Ordering::Relaxed) {
+            LONG_CALL.. => self.idle.wake_watcher(self),
+            _ => self.idle.call_watcher(self),
+        }
+        let started = Instant::now();
+        let result = work();
+        self.latest_call
+            .store(started.elapsed().as_nanos() as usize, Ordering::Relaxed);
+        result
     }
 }
 

@@ -2,14 +2,18 @@
 
 #[cfg(not(loom))]
 mod chosen {
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, fence,
+    };
     pub(crate) use std::sync::{Mutex, MutexGuard};
     pub(crate) use std::thread;
 }
 
 #[cfg(loom)]
 mod chosen {
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, fence};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, fence,
+    };
     pub(crate) use loom::sync::{Mutex, MutexGuard};
 
     pub(crate) mod thread {

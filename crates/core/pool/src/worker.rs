@@ -2,12 +2,16 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::deque::{self, Deque};
+use crate::idle;
 use crate::job::{JobFifo, JobRef};
 use crate::latch::Latch;
 use crate::pool::Shared;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Mutex, Ordering, lock, thread};
+use crate::sync::{
+    AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Mutex, Ordering, lock, thread,
+};
 
 /// One worker of a pool. A thread owns it: one that the pool has started, or for the time of one call a thread of the
 /// program's, while the pool's own thread sleeps. `pub(crate)` methods are for the owner, but for those that say otherwise.
@@ -33,6 +37,8 @@ pub(crate) struct Worker {
     /// The owner belongs to the program, and runs nothing but parts of its own call.
     guest: AtomicBool,
     random: AtomicUsize,
+    /// Nanoseconds that the owner looks for a job before it asks for one.
+    pub(crate) patience: AtomicU32,
 }
 
 thread_local! {
@@ -54,6 +60,7 @@ impl Worker {
             woken: AtomicU8::new(0),
             guest: AtomicBool::new(false),
             random: AtomicUsize::new(index),
+            patience: AtomicU32::new(0),
         }
     }
 
@@ -179,11 +186,13 @@ impl Worker {
         })
     }
 
-    /// Runs a job that was taken from `from`'s deque.
+    /// Runs a job that belongs to the root `from`.
     pub(crate) fn run_stolen(&self, job: JobRef, from: usize) {
         let own = self.root.swap(from, Ordering::Relaxed);
+        let started = Instant::now();
         // SAFETY: it was taken out of a queue, so this is its only run.
         unsafe { job.run() };
+        idle::learn(self, started.elapsed());
         self.root.store(own, Ordering::Relaxed);
     }
 
