@@ -216,7 +216,7 @@ interop() {
     bench/peers/crypt/interop.py "$command"
 }
 
-# Whether each .ptx file is what its kernel source gives. The first time it fetches NVRTC.
+# Whether the packed PTX is what the kernel sources give. The first time it fetches NVRTC.
 ptx() {
     local venv=${CARGO_TARGET_DIR:-target}/nvrtc
     if ! python3 -m venv --help >/dev/null 2>&1 || ! python3 -m ensurepip --version >/dev/null 2>&1; then

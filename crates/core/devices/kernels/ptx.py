@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Compiles each kernel source to a .ptx file beside it, or with --check says which of these files is not what the
-source gives. Needs the wheel of requirements.txt, and no GPU."""
+"""Compiles all kernel sources to PTX and packs it into ptx.xz, or with --check says whether that file has what the
+sources give. Needs the wheel of requirements.txt, and no GPU."""
 
 import argparse
 import ctypes
 import importlib.util
+import lzma
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CRATES = HERE.parents[2]
+PACKED = HERE / "ptx.xz"
 # Helpers are written without `__device__`, which only CUDA has.
 OPTIONS = ["--gpu-architecture=compute_75", "--fmad=false", "--device-as-default-execution-space"]
 
@@ -64,21 +66,13 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
     nvrtc = library()
-    wrong = []
-    found = [source for source in sources() if source.exists()]
-    for source in found:
-        ptx = compile(nvrtc, source)
-        file = source.with_suffix(".ptx")
-        if file.exists() and file.read_text() == ptx:
-            continue
+    found = sources()
+    text = "".join(f"// program {source.stem}\n{compile(nvrtc, source)}" for source in found)
+    if not PACKED.exists() or lzma.decompress(PACKED.read_bytes()).decode() != text:
         if arguments.check:
-            wrong.append(str(file.relative_to(CRATES.parent)))
-        else:
-            file.write_text(ptx)
-            print(f"{file.relative_to(CRATES.parent)}: written")
-    if wrong:
-        sys.exit(f"not what {HERE.name}/ptx.py writes: {', '.join(wrong)}")
-    print(f"{len(found)} kernel sources, each with its PTX")
+            sys.exit(f"{PACKED.name} is not what {HERE.name}/ptx.py writes")
+        PACKED.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{len(found)} kernel sources, their PTX in {PACKED.name}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use evener_runtime::device::{Arithmetic, DeviceError, DeviceInfo};
 use evener_runtime::kept::Kept;
 
-use crate::{opencl, probe};
+use crate::{cuda, opencl, probe};
 
 /// What the entries are.
 const WHAT: &str = "devices";
@@ -52,7 +52,7 @@ impl Record {
 /// A device, its driver and this version of evener, which makes the kernels.
 fn key(info: &DeviceInfo) -> String {
     let mut kernels = DefaultHasher::new();
-    (opencl::PRELUDE, probe::PROGRAM.source, probe::PROGRAM.ptx).hash(&mut kernels);
+    (opencl::PRELUDE, probe::PROGRAM.source, cuda::PACKED).hash(&mut kernels);
     let (interface, _) = info.name.split_once(':').unwrap_or((&info.name, ""));
     format!(
         "{} | {} | {interface} | evener {} {:016x}",

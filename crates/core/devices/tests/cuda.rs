@@ -9,10 +9,16 @@ use std::path::Path;
 use std::process::Command as Process;
 use std::time::Duration;
 
-use common::{LIMIT, PROGRAM, launch, mix};
+use common::{LIMIT, launch, mix};
 use evener_devices::cuda::{self, Cuda};
 use evener_devices::{list, open};
-use evener_runtime::device::{Arg, Arithmetic, Command, Device, DeviceError, DeviceKind};
+use evener_runtime::device::{Arg, Arithmetic, Command, Device, DeviceError, DeviceKind, Program};
+
+/// The driver reads no PTX, so that of the probe will do.
+const PROGRAM: Program = Program {
+    name: "probe",
+    ..common::PROGRAM
+};
 
 /// Runs the test `inner` of this program with the driver, which fails as `fault` says.
 fn with_driver(inner: &str, fault: &str) {
@@ -97,6 +103,11 @@ fn works() {
     let memory = vec![1u8; 1 << 16];
     assert!(pages.lock(memory.as_ptr().expose_provenance(), memory.len()));
     pages.unlock(memory.as_ptr().expose_provenance());
+    let unknown = device.lane(&common::PROGRAM).map(|_| ()).unwrap_err();
+    assert_eq!(
+        unknown.to_string(),
+        "cuda:0 does not take the kernels of sample: there is no PTX of this program"
+    );
     let mut lane = device.lane(&PROGRAM).unwrap();
     let error = lane
         .run(&mut [launch("sample_none", &[])], LIMIT)
@@ -144,7 +155,7 @@ fn fails() {
     let fault = std::env::var("CUDA_FAULT").unwrap();
     if fault == "ptx" {
         let error = device.lane(&PROGRAM).map(|_| ()).unwrap_err();
-        let told = "cuda:0 does not take the kernels of sample: made up (218): ptxas: line 7";
+        let told = "cuda:0 does not take the kernels of probe: made up (218): ptxas: line 7";
         return assert_eq!(error.to_string(), told);
     }
     let mut lane = device.lane(&PROGRAM).unwrap();

@@ -101,7 +101,6 @@ KERNEL(slow_count)(GLOBAL(uint) *out, uint n) {
     out[0] = x;
 }
 ",
-        ptx: "",
         needs: Arithmetic::INTEGER,
     };
     let mut lane = device.lane(&slow).unwrap();

@@ -1,13 +1,14 @@
-//! CUDA: processors of NVIDIA. It needs the driver and no more: a program brings its PTX.
+//! CUDA: processors of NVIDIA. It needs the driver and no more: the PTX of programs is part of this crate.
 //!
 //! A lane is a stream, with buffers of its own. Contexts are the primary ones and stay until the process ends; the
 //! driver frees what a process leaves behind.
 
 mod api;
 mod lane;
+mod ptx;
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,6 +20,7 @@ use evener_runtime::device::{
 
 use api::{Api, Handle, ask, error, jit};
 use lane::CudaLane;
+pub(crate) use ptx::PACKED;
 
 /// A device that the driver has, not yet used.
 #[derive(Debug)]
@@ -93,7 +95,7 @@ pub struct Cuda {
     /// What it is. Its arithmetic is what was found elsewhere.
     pub info: DeviceInfo,
     context: Arc<Context>,
-    /// Modules by their PTX. They stay loaded.
+    /// Modules by the names of their programs. They stay loaded.
     modules: Mutex<HashMap<&'static str, Module>>,
 }
 
@@ -144,18 +146,18 @@ impl Cuda {
     fn loaded(&self, program: &Program) -> Result<Module, DeviceError> {
         // Held while it compiles: whatever else wants the same program has to wait for it anyway.
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = modules.get(program.ptx) {
+        if let Some(module) = modules.get(program.name) {
             return Ok(*module);
         }
         let module = self
             .context
-            .load(program.ptx)
+            .load(program.name)
             .map_err(|why| DeviceError::Program {
                 device: self.info.name.clone(),
                 program: program.name,
                 why,
             })?;
-        modules.insert(program.ptx, module);
+        modules.insert(program.name, module);
         Ok(module)
     }
 }
@@ -205,8 +207,8 @@ impl Context {
         self.check(unsafe { (self.api.cuCtxSetCurrent)(self.context) })
     }
 
-    fn load(&self, ptx: &str) -> Result<Module, String> {
-        let ptx = CString::new(ptx).map_err(|error| error.to_string())?;
+    fn load(&self, program: &str) -> Result<Module, String> {
+        let ptx = ptx::of(program)?;
         let (mut module, mut log) = (ptr::null_mut(), [0u8; 4096]);
         let mut options = [jit::ERROR_LOG_BUFFER, jit::ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values = [

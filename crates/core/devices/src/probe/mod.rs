@@ -20,7 +20,6 @@ use expected::{GROUPS, Group};
 pub static PROGRAM: Program = Program {
     name: "probe",
     source: include_str!("../../kernels/probe.c"),
-    ptx: include_str!("../../kernels/probe.ptx"),
     needs: Arithmetic {
         integer: false,
         float: false,

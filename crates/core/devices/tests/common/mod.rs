@@ -23,7 +23,6 @@ KERNEL(sample_mix)(GLOBAL(const uchar) *one, GLOBAL(uint) *count, GLOBAL(uchar) 
     out[i] = (uchar)(RINT(sample_blend((float)one[i], 200.0f, t)) + (float)add + (float)zero);
 }
 ",
-    ptx: "",
     needs: Arithmetic::ALL,
 };
 

@@ -8,12 +8,10 @@ use crate::buffer::Aligned;
 /// The kernels of a service, in the forms that devices accept.
 #[derive(Debug)]
 pub struct Program {
-    /// The name in messages.
+    /// The name in messages, and of the forms that were compiled in advance.
     pub name: &'static str,
     /// The kernels in the C dialect of `crates/core/devices/kernels/README.md`, without its prelude.
     pub source: &'static str,
-    /// The kernels compiled for CUDA.
-    pub ptx: &'static str,
     /// The arithmetic that the kernels use.
     pub needs: Arithmetic,
 }

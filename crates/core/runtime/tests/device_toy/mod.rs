@@ -26,7 +26,6 @@ static WHOLE: Structure = Structure {
 static PROGRAM: Program = Program {
     name: "toy",
     source: "",
-    ptx: "",
     needs: Arithmetic::INTEGER,
 };
 

@@ -8,7 +8,7 @@
 //! | `lane.rs` | a lane that searches pictures |
 //! | `words.rs` | what a picture is on a device, and what is found as words |
 //! | `host.rs` | the same on cores, for simulated devices |
-//! | `search.c` | the kernels; `search.ptx` is made from it |
+//! | `search.c` | the kernels |
 
 mod host;
 mod lane;
@@ -28,7 +28,6 @@ use lane::SearchLane;
 static PROGRAM: Program = Program {
     name: "search",
     source: include_str!("search.c"),
-    ptx: include_str!("search.ptx"),
     needs: Arithmetic::INTEGER,
 };
 

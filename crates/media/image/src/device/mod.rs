@@ -41,7 +41,7 @@
 //! | `plan.rs` | a bound graph for all devices |
 //! | `lane.rs` | a lane that computes frames |
 //! | `host.rs` | the same on cores, for simulated devices |
-//! | `filters.c` | the kernels; `filters.ptx` is made from it |
+//! | `filters.c` | the kernels |
 #![forbid(unsafe_code)]
 
 mod chain;
@@ -69,7 +69,6 @@ fn program(divide: bool, sqrt: bool) -> &'static Program {
         Program {
             name: "filters",
             source: SOURCE,
-            ptx: include_str!("filters.ptx"),
             needs: Arithmetic {
                 divide,
                 sqrt,

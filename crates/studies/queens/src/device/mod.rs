@@ -21,7 +21,6 @@ use crate::starts::{Searcher, Starts};
 static PROGRAM: Program = Program {
     name: "queens",
     source: include_str!("queens.c"),
-    ptx: include_str!("queens.ptx"),
     needs: Arithmetic::INTEGER,
 };
 

@@ -18,7 +18,6 @@ use crate::toy::{Script, within};
 static PROGRAM: Program = Program {
     name: "waves",
     source: "",
-    ptx: "",
     needs: Arithmetic::INTEGER,
 };
 
