@@ -1,10 +1,10 @@
 //! Macroblocks that are coded as a test demands, so that what decoders do with every legal decision can be compared.
 
+use super::ModeDecision;
 use super::inter::{Inter, InterSearch};
 use super::intra::IntraSearch;
-use super::{ModeDecision, SliceContext};
 use crate::macroblock::{Kind, Macroblock, Mv};
-use crate::neighbours::{INTRA, Partition};
+use crate::neighbours::INTRA;
 use crate::syntax::SliceKind;
 
 /// What a test demands of a macroblock. What is not legal where it stands becomes something that is.
@@ -27,8 +27,11 @@ pub struct Forced {
     pub transform_8x8: bool,
 }
 
-/// Demands by macroblock: column and row.
-pub type Force<'a> = dyn Fn(usize, usize) -> Forced + 'a;
+impl Forced {
+    pub(super) fn qp(&self) -> u8 {
+        self.qp
+    }
+}
 
 impl ModeDecision<'_> {
     /// Codes the macroblock as is demanded.
@@ -88,30 +91,5 @@ impl ModeDecision<'_> {
         let inter = search.forced(kind, forced);
         self.coder.demanded_8x8 = Some(forced.transform_8x8 && self.slice.tools.transform_8x8);
         self.code_inter(&inter, skip)
-    }
-}
-
-/// The sub-macroblocks of each partition of a kind, and what it is to the prediction of vectors.
-pub(super) fn partitions(kind: Kind) -> &'static [(Partition, &'static [usize])] {
-    match kind {
-        Kind::P16x8 => &[(Partition::Rows(0), &[0, 1]), (Partition::Rows(1), &[2, 3])],
-        Kind::P8x16 => &[
-            (Partition::Columns(0), &[0, 2]),
-            (Partition::Columns(1), &[1, 3]),
-        ],
-        Kind::P8x8 => &[
-            (Partition::SubMacroblock(0), &[0]),
-            (Partition::SubMacroblock(1), &[1]),
-            (Partition::SubMacroblock(2), &[2]),
-            (Partition::SubMacroblock(3), &[3]),
-        ],
-        _ => &[(Partition::Whole, &[0, 1, 2, 3])],
-    }
-}
-
-impl Forced {
-    /// The reference of a sub-macroblock.
-    pub(super) fn reference(&self, q: usize, slice: &SliceContext<'_>) -> i8 {
-        (usize::from(self.refs[q]) % slice.references.len()) as i8
     }
 }

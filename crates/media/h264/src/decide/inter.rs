@@ -1,7 +1,9 @@
 //! Choosing vectors of a macroblock.
 
+#[cfg(feature = "forced")]
+mod forced;
+
 use super::cost;
-use super::forced::{self, Forced};
 use super::predict::Block;
 use super::{SliceContext, Tools};
 use crate::geometry::{FARTHEST, OUTSIDE};
@@ -147,35 +149,6 @@ impl InterSearch<'_> {
                 quarter_samples(down),
             ),
         }
-    }
-
-    /// The prediction that a test demands.
-    pub fn forced(&self, kind: Kind, forced: &Forced) -> Inter {
-        let mut motion = self.motion.clone();
-        let mut result = Inter::skipped(Mv::ZERO);
-        let (kind, size) = match kind {
-            Kind::P16x8 => (kind, BlockSize::B16x8),
-            Kind::P8x16 => (kind, BlockSize::B8x16),
-            Kind::P8x8 => (kind, BlockSize::B8x8),
-            _ => (Kind::P16x16, BlockSize::B16x16),
-        };
-        result.kind = kind;
-        for (i, &(partition, sub_macroblocks)) in forced::partitions(kind).iter().enumerate() {
-            let q = sub_macroblocks[0];
-            let reference = forced.reference(q, self.slice);
-            let area = Area {
-                size,
-                ..sub_macroblock(q)
-            };
-            let mv = self.limits(area).clamp(forced.mvs[q]);
-            result.mvds[i] = difference(mv, motion.predict(partition, reference));
-            for &q in sub_macroblocks {
-                motion.set(q, reference, mv);
-                result.refs[q] = reference;
-                result.mvs[q] = mv;
-            }
-        }
-        result
     }
 
     /// Whether a vector may be used as it is.

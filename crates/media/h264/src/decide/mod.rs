@@ -5,6 +5,7 @@
 mod alone;
 mod budget;
 mod cost;
+#[cfg_attr(not(feature = "forced"), path = "unforced.rs")]
 mod forced;
 mod inter;
 mod intra;
@@ -33,7 +34,7 @@ use crate::syntax::{SliceHeader, SliceKind};
 
 pub use alone::Alone;
 pub use budget::{Budget, Spent};
-pub use forced::{Force, Forced};
+pub use forced::Forced;
 pub use local::{Local, ORIGIN, STRIDE as LOCAL_STRIDE, copy_16};
 pub use residual::chroma_qp;
 
@@ -41,6 +42,9 @@ use inter::{Inter, InterSearch};
 use intra::IntraSearch;
 use local::STRIDE;
 use residual::Coder;
+
+/// What a test demands of macroblocks: by column and row.
+pub type Force<'a> = dyn Fn(usize, usize) -> Forced + 'a;
 
 /// A picture that is decided.
 pub struct SliceContext<'a> {
@@ -170,7 +174,7 @@ pub fn decide(
         let raise = slice.budget.map(|b| b.raise(work.spent.and(before)));
         let forced = slice.force.map(|force| force(x, row));
         let qp = match &forced {
-            Some(forced) => forced.qp,
+            Some(forced) => forced.qp(),
             None => slice.qp(x, row, raise.unwrap_or(0)),
         };
         let mut decision = ModeDecision {

@@ -12,9 +12,10 @@ use evener_files::{lock, unpoisoned};
 
 use crate::config::Tools;
 #[doc(hidden)]
+#[cfg(feature = "forced")]
 pub use crate::decide::Forced;
-use crate::decide::MOST_REFERENCES;
 pub use crate::decide::Scratch;
+use crate::decide::{self, MOST_REFERENCES};
 use crate::filter::Band;
 use crate::geometry::Geometry;
 use crate::kernels::Kernels;
@@ -96,7 +97,7 @@ pub struct Encoder {
 }
 
 /// What a test demands of macroblocks: by picture, column and row.
-type ForcedPicture = dyn Fn(u64, usize, usize) -> Forced + Send + Sync;
+type ForcedPicture = dyn Fn(u64, usize, usize) -> decide::Forced + Send + Sync;
 
 /// Which measures of quality are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -147,7 +148,7 @@ impl Encoder {
     }
 
     /// The same, which codes macroblocks as a test demands: by picture, column and row.
-    #[doc(hidden)]
+    #[cfg(feature = "forced")]
     #[must_use]
     pub fn forcing(self, forced: Box<ForcedPicture>) -> Encoder {
         Encoder {
