@@ -13,6 +13,10 @@
 //! | [`Runtime::open`] | a stream that stays open: your threads push units and pull results |
 //! | [`Rounds`] | requests that arrive at any time, such as reads of a disk image |
 
+// Tests inside the crate share files with those outside.
+#[cfg(test)]
+extern crate self as evener_runtime;
+
 mod affinity;
 #[allow(unsafe_code)]
 pub mod buffer;

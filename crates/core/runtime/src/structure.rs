@@ -121,22 +121,5 @@ impl Serialize for Structure {
 
 /// Structures that tests of the runtime make up.
 #[cfg(test)]
-pub(crate) mod fixtures {
-    use super::*;
-
-    const fn structure(name: &'static str, flow: Flow, dispatch: Dispatch) -> Structure {
-        Structure {
-            name,
-            about: "",
-            flow,
-            dispatch,
-            automatic: true,
-        }
-    }
-
-    pub(crate) static TILED: Structure = structure("tiled", Flow::Divided, Dispatch::Steal);
-    pub(crate) static BACKWARD: Structure = structure("backward", Flow::Divided, Dispatch::Fifo);
-    pub(crate) static PIPELINE: Structure = structure("pipeline", Flow::Pipeline, Dispatch::Fifo);
-    pub(crate) static WAVEFRONT: Structure =
-        structure("wavefront", Flow::Wavefront, Dispatch::Fifo);
-}
+#[path = "../tests/common/structures.rs"]
+pub(crate) mod fixtures;

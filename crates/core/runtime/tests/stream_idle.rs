@@ -2,25 +2,18 @@
 #![forbid(unsafe_code)]
 #![cfg(target_os = "linux")]
 
+#[path = "common/structures.rs"]
+mod structures;
+
 use std::convert::Infallible;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use evener_runtime::stream::CancelToken;
-use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{
-    Dispatch, Flow, Part, Runtime, Service, Shape, Sink, Source, Structure, Work,
-};
+use evener_runtime::{Part, Runtime, Service, Shape, Sink, Source, Work};
+use structures::{FARM, SEQUENTIAL, WAVEFRONT};
 
 struct Nothing;
-
-static WAVEFRONT: Structure = Structure {
-    name: "wavefront",
-    about: "",
-    flow: Flow::Wavefront,
-    dispatch: Dispatch::Fifo,
-    automatic: true,
-};
 
 impl Service for Nothing {
     type Input = ();

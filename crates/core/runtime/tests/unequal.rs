@@ -3,24 +3,16 @@
 //! `cargo test --release -p evener-runtime --test unequal -- --ignored --nocapture`
 
 mod control_group;
+#[path = "common/structures.rs"]
+mod structures;
 
 use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use control_group::ControlGroup;
-use evener_runtime::structure::{FARM, SEQUENTIAL};
-use evener_runtime::{
-    Discard, Dispatch, Flow, Part, Runtime, Service, Shape, Source, Structure, Work,
-};
-
-static PIPELINE: Structure = Structure {
-    name: "pipeline",
-    about: "",
-    flow: Flow::Pipeline,
-    dispatch: Dispatch::Fifo,
-    automatic: true,
-};
+use evener_runtime::{Discard, Part, Runtime, Service, Shape, Source, Work};
+use structures::{FARM, PIPELINE, SEQUENTIAL};
 
 const ITEMS: u32 = 64;
 

@@ -1,7 +1,7 @@
 //! The structures of the services that these tests make up.
 
 // Each test uses some of them.
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 use evener_runtime::{Dispatch, Flow, Structure};
 
