@@ -14,11 +14,11 @@ use super::errors::of_reason;
 use super::family::Family;
 use super::pool::Pools;
 use crate::engine::{Engine, Event, Owner, SocketId, SocketOptions};
-use crate::entry::{Reply, Request};
+use crate::entry::Reply;
 use crate::flags::{fall_asleep, must_wake};
 use crate::handshake::ring;
-use crate::layout::{Control, ENTRIES, Layout};
-use crate::memory::{Corrupt, Region, Span};
+use crate::layout::{Control, Layout};
+use crate::memory::{Region, Span};
 use crate::slot::{CLOSED, CONNECTED, FINISHED, Head};
 use crate::tcp::Happened;
 use crate::time::Time;
@@ -131,44 +131,6 @@ impl Application {
     pub fn has_work(&self) -> bool {
         self.control.submitted().load(Ordering::Relaxed) != self.handled
             || self.control.notified().any()
-    }
-
-    /// Does what it asked for. Returns how much that was.
-    ///
-    /// # Errors
-    /// Its memory says what cannot be.
-    pub fn poll(
-        &mut self,
-        now: Time,
-        engine: &mut Engine<Pools>,
-        family: &mut Family,
-    ) -> Result<usize, Corrupt> {
-        let mut done = 0;
-        let control = self.control.clone();
-        let mut sound = true;
-        control.notified().take(|slot| {
-            if let Some(socket) = self.socket_of(slot) {
-                sound &= engine.notify(socket);
-            }
-            done += 1;
-        });
-        if !sound {
-            return Err(Corrupt);
-        }
-        let submitted = control.submitted().load(Ordering::Acquire);
-        if submitted.wrapping_sub(self.handled) > ENTRIES {
-            return Err(Corrupt);
-        }
-        while self.handled != submitted {
-            let request = Request::decode(&control.request(self.handled)).ok_or(Corrupt)?;
-            let reply = self.handle(now, engine, family, request)?;
-            control.set_reply(self.handled, &reply.encode());
-            self.handled += 1;
-            control.replied().store(self.handled, Ordering::Release);
-            self.news = true;
-            done += 1;
-        }
-        Ok(done)
     }
 
     /// Hands a connection to the application.
