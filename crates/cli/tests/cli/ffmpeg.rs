@@ -1,7 +1,6 @@
 //! Everything that goes through FFmpeg, real or not there.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -54,12 +53,10 @@ fn without_ffmpeg_the_error_says_what_is_missing() {
 #[test]
 fn a_failing_ffmpeg_is_quoted() {
     let folder = Folder::new();
-    fs::create_dir(folder.path("bin")).unwrap();
-    let script = folder.file(
+    folder.program(
         "bin/ffmpeg",
-        "#!/bin/sh\necho 'first' >&2\necho 'the disk has a cold' >&2\nexit 3\n",
+        "echo 'first' >&2\necho 'the disk has a cold' >&2\nexit 3",
     );
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     folder.file("in.mkv", "something that is no y4m");
     for line in [
         "filter blur -i in.mkv -o out.y4m",
@@ -212,29 +209,20 @@ fn programs_that_wait_for_their_input_end_with_evener() {
     if is_ignored(Signal::INT) {
         return;
     }
-    let stalls = "echo $$ > pid.new; mv pid.new pid; exec sleep 300\n";
-    let probed =
-        "#!/bin/sh\necho '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'\n";
-    let header = "#!/bin/sh\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\nFRAME\\nabcd'\n";
+    let stalls = "echo $$ > pid.new; mv pid.new pid; exec sleep 300";
+    let probed = "echo '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'";
+    let header = "printf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\nFRAME\\nabcd'";
     for (ffprobe, ffmpeg) in [
-        (format!("#!/bin/sh\n{stalls}"), "#!/bin/sh\n".to_owned()),
-        (probed.to_owned(), format!("#!/bin/sh\n{stalls}")),
-        (probed.to_owned(), format!("{header}{stalls}")),
+        (stalls, ""),
+        (probed, stalls),
+        (probed, &format!("{header}\n{stalls}")),
     ] {
         let folder = Folder::new();
-        fs::create_dir(folder.path("bin")).unwrap();
-        for (name, script) in [("bin/ffprobe", &ffprobe), ("bin/ffmpeg", &ffmpeg)] {
-            let script = folder.file(name, script);
-            fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        let path = format!(
-            "{}:{}",
-            folder.path("bin").display(),
-            std::env::var("PATH").unwrap()
-        );
+        folder.program("bin/ffprobe", ffprobe);
+        folder.program("bin/ffmpeg", ffmpeg);
         let child = folder
             .evener("filter blur -i tcp://127.0.0.1:9 -o null:".split(' '))
-            .env("PATH", path)
+            .env("PATH", folder.search_path("bin"))
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

@@ -19,8 +19,7 @@ fn files() -> Folder {
     let folder = Folder::new();
     folder.line("keygen -o key").succeeded();
     for (name, mode) in [("private", 0o600), ("public", 0o644)] {
-        let path = folder.file(name, vec![7; 1 << 16]);
-        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        folder.file_with_mode(name, vec![7; 1 << 16], mode);
     }
     folder
 }
@@ -226,8 +225,7 @@ fn two_runs_may_write_one_output() {
 #[test]
 fn rights_are_strict_from_the_first_byte() {
     let folder = files();
-    let out = folder.file("out", "old");
-    fs::set_permissions(&out, Permissions::from_mode(0o640)).unwrap();
+    let out = folder.file_with_mode("out", "old", 0o640);
     // Of one that is replaced the first who sees it is its owner.
     let mut child = endless(&folder, "encrypt -k key -o out");
     wait_for_output(&folder, 1);

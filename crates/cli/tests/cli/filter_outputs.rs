@@ -1,7 +1,6 @@
 //! Outputs of `filter` that are no common files: raw ones, pipes, names without an extension, full disks.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use crate::ffmpeg::has_ffmpeg;
 use crate::run::{Done, Folder};
@@ -129,15 +128,12 @@ fn a_file_without_its_end_is_not_put_in_place() {
         return;
     }
     let folder = Folder::new();
-    let tools = "#!/bin/sh\ncat >/dev/null\n\
-                 echo '[error] Error writing trailer of x: No space left on device' >&2\n";
-    fs::create_dir(folder.path("bin")).unwrap();
-    let script = folder.file("bin/ffmpeg", tools);
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = "cat >/dev/null\n\
+                  echo '[error] Error writing trailer of x: No space left on device' >&2";
+    folder.program("bin/ffmpeg", script);
     let line = "filter null -i testsrc:64x48:3 -o out.mkv";
     let mut command = folder.evener(line.split(' '));
-    let path = format!("{}:/usr/bin:/bin", folder.path("bin").display());
-    let done = Done::of(command.env("PATH", path));
+    let done = Done::of(command.env("PATH", folder.search_path("bin")));
     done.failed(1, &["out.mkv: ffmpeg failed", "No space left on device"]);
     assert!(!folder.path("out.mkv").exists());
 }

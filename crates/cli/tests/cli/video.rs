@@ -1,7 +1,6 @@
 //! What lies between files of all kinds and the frames: names, colours, other streams, damage, and what is told of it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -343,19 +342,17 @@ fn sound_ends_where_an_interruption_ends_the_video() {
         ),
     );
     // A decoder that stops for a while where more than a pipe holds has been read from it.
-    fs::create_dir(folder.path("bin")).unwrap();
     let path = std::env::var("PATH").unwrap();
-    let script = folder.file(
+    folder.program(
         "bin/ffmpeg",
-        format!(
-            "#!/bin/sh\nPATH='{path}'\ncase \"$*\" in\n*pipe:1) ;;\n*) exec ffmpeg \"$@\";;\nesac\n\
-             ffmpeg \"$@\" | (dd bs=1400000 count=1 iflag=fullblock 2>/dev/null; touch begun; sleep 1; exec cat)\n"
+        &format!(
+            "PATH='{path}'\ncase \"$*\" in\n*pipe:1) ;;\n*) exec ffmpeg \"$@\";;\nesac\n\
+             ffmpeg \"$@\" | (dd bs=1400000 count=1 iflag=fullblock 2>/dev/null; touch begun; sleep 1; exec cat)"
         ),
     );
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     let child = folder
         .evener("filter flip=h -i in.mkv -o out.mkv --plan sequential".split(' '))
-        .env("PATH", format!("{}:{path}", folder.path("bin").display()))
+        .env("PATH", folder.search_path("bin"))
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();

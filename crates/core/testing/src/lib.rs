@@ -7,8 +7,12 @@ pub mod pcapng;
 mod skipped;
 pub mod veth;
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -54,6 +58,40 @@ impl Folder {
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// The same, with the rights of `mode`.
+    pub fn file_with_mode(&self, name: &str, bytes: impl AsRef<[u8]>, mode: u32) -> PathBuf {
+        let path = self.file(name, bytes);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        path
+    }
+
+    /// Makes a program of a script for `sh`, and returns its path. Folders in `name` need not exist.
+    pub fn program(&self, name: &str, script: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // Written by a child: were it open for writing here while another test forks, running it would fail as busy.
+        let mut shell = Command::new("sh")
+            .args(["-c", "cat > \"$0\""])
+            .arg(&path)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        write!(input, "#!/bin/sh\n{script}\n").unwrap();
+        drop(input);
+        assert!(shell.wait().unwrap().success());
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// Where programs are looked for, for `PATH`: in this folder of the test first.
+    pub fn search_path(&self, name: &str) -> OsString {
+        let mut path = self.path(name).into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
         path
     }
 

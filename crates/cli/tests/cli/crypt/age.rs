@@ -1,7 +1,6 @@
 //! Age files, exchanged with age and rage.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::{content, fed, piped, same, text};
@@ -90,8 +89,7 @@ fn passphrases_lists_and_identities_work_as_recipients() {
     let (folder, ours) = keyed();
     folder.file("plain", "text");
     folder.file("list", format!("# us\n{ours}\n"));
-    let words = folder.file("words", "correct horse\n");
-    fs::set_permissions(words, fs::Permissions::from_mode(0o600)).unwrap();
+    folder.file_with_mode("words", "correct horse\n", 0o600);
     for line in [
         "encrypt -R list plain",
         "encrypt -i identity plain",

@@ -1,7 +1,6 @@
 //! What is secret stays so, and what holds it stays as it is.
 
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
 use std::process::Stdio;
 
 use super::{content, keyed};
@@ -112,10 +111,7 @@ fn reports_are_not_led_into_what_is_read_or_written() {
 fn a_passphrase_that_is_more_than_it_seems_is_told() {
     let folder = keyed();
     folder.file("plain", "text");
-    let write = |bytes: &[u8], mode| {
-        let words = folder.file("words", bytes);
-        fs::set_permissions(words, Permissions::from_mode(mode)).unwrap();
-    };
+    let write = |bytes: &[u8], mode| folder.file_with_mode("words", bytes, mode);
     for (bytes, mode, warning) in [
         (&b"correct horse\n"[..], 0o600, None),
         (

@@ -1,7 +1,6 @@
 //! What is told of an encrypted file without a key.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 
 use serde_json::{Value, json};
 
@@ -18,8 +17,7 @@ fn the_kind_and_what_it_needs() {
     let folder = keyed();
     let plain = text(100_000);
     folder.file("plain", &plain);
-    let words = folder.file("words", "correct horse\n");
-    fs::set_permissions(words, Permissions::from_mode(0o600)).unwrap();
+    folder.file_with_mode("words", "correct horse\n", 0o600);
     folder.line("keygen --age -o identity").succeeded();
     folder.line("keygen --age -o other").succeeded();
     for (line, name) in [

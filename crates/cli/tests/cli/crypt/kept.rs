@@ -48,8 +48,7 @@ fn mode_and_time_come_back() {
 fn what_is_there_keeps_its_mode() {
     let folder = keyed();
     folder.file("plain", "text");
-    let out = folder.file("out", "old");
-    fs::set_permissions(&out, Permissions::from_mode(0o640)).unwrap();
+    folder.file_with_mode("out", "old", 0o640);
     folder.line("encrypt -k key plain -o out").succeeded();
     assert_eq!(mode(&folder, "out"), 0o640);
 }

@@ -85,8 +85,7 @@ fn files_that_hold_no_key() {
         ("two", &[&key[..], &key].concat(), "something follows"),
         ("large", &[b'a'; 100_000], "this line has"),
     ] {
-        let path = folder.file(name, bytes);
-        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+        folder.file_with_mode(name, bytes, 0o600);
         for command in ["encrypt", "decrypt"] {
             let done = folder.line(&format!("{command} -k {name} plain -o out"));
             done.failed(1, &[&format!("{name}: is not a key file: "), part]);
@@ -113,8 +112,7 @@ fn keys_are_read_as_people_write_them() {
         ("upper", key.to_uppercase()),
         ("other-line-end", format!("{}\r\n", key.trim())),
     ] {
-        let path = folder.file(name, written);
-        fs::set_permissions(path, Permissions::from_mode(0o400)).unwrap();
+        folder.file_with_mode(name, written, 0o400);
         let done = folder.line(&format!("decrypt -k {name} sealed"));
         assert_eq!(done.succeeded().stdout, b"text");
         assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);

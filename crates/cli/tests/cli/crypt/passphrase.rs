@@ -1,8 +1,7 @@
 //! Passphrases: from files, and typed on a terminal.
 
-use std::fs::{self, File, Permissions};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -13,19 +12,15 @@ use crate::run::{Done, Folder};
 /// Bytes in front of a file that was encrypted with a passphrase.
 const FRONT: usize = 36;
 
-fn others_may_not_read(folder: &Folder, name: &str) {
-    fs::set_permissions(folder.path(name), Permissions::from_mode(0o600)).unwrap();
-}
-
 /// A folder with a passphrase, a text, and the text sealed with it.
 fn sealed(text: &[u8]) -> Folder {
     let folder = keyed();
-    folder.file(
+    folder.file_with_mode(
         "words",
         "correct horse battery staple\nand what else is in the file",
+        0o600,
     );
     folder.file("plain", text);
-    others_may_not_read(&folder, "words");
     let done = folder.line("encrypt --passphrase-file words plain -o sealed");
     assert_eq!(
         done.succeeded().stderr.lines().count(),
@@ -65,12 +60,9 @@ fn the_first_line_is_the_passphrase() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let folder = sealed(b"text");
-    folder.file("wrong", "correct horse battery stable\n");
-    folder.file("empty", "\n");
-    folder.file("long", [b'x'; 100_000]);
-    for name in ["wrong", "empty", "long"] {
-        others_may_not_read(&folder, name);
-    }
+    folder.file_with_mode("wrong", "correct horse battery stable\n", 0o600);
+    folder.file_with_mode("empty", "\n", 0o600);
+    folder.file_with_mode("long", [b'x'; 100_000], 0o600);
     folder.line("encrypt -k key plain -o keyed").succeeded();
     let before = folder.names();
     for (flags, parts) in [

@@ -13,8 +13,7 @@ fn others_can_decrypt_it_and_the_payload_is_the_same() {
     let new = recipient(&folder, "new");
     let plain = text(200_000);
     folder.file("plain", &plain);
-    let words = folder.file("words", "correct horse\n");
-    fs::set_permissions(words, Permissions::from_mode(0o600)).unwrap();
+    folder.file_with_mode("words", "correct horse\n", 0o600);
     for armor in ["", "-a"] {
         let line = format!("encrypt {armor} -i identity plain -o old.age");
         folder.line(&line).succeeded();

@@ -1,7 +1,6 @@
 //! A key or a passphrase and the data from the same place.
 
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
 use std::process::Command;
 
 use super::{MIB, content, keyed, piped, same, text};
@@ -13,8 +12,7 @@ const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 /// A folder with a key and a passphrase that no other user may read.
 fn secrets() -> Folder {
     let folder = keyed();
-    let words = folder.file("words", "correct horse\n");
-    fs::set_permissions(words, Permissions::from_mode(0o600)).unwrap();
+    folder.file_with_mode("words", "correct horse\n", 0o600);
     folder
 }
 

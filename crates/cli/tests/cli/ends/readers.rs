@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -83,23 +82,16 @@ fn what_is_printed_ends_alike() {
 #[test]
 fn programs_end_with_evener() {
     let folder = Folder::new();
-    fs::create_dir(folder.path("bin")).unwrap();
-    let endless = "#!/bin/sh\necho $$ > pid\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\n'\n\
-        while printf 'FRAME\\nabcd'; do :; done 2> /dev/null\nexec sleep 300\n";
-    for (name, script) in [
-        (
-            "bin/ffprobe",
-            "#!/bin/sh\necho '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'\n",
-        ),
-        ("bin/ffmpeg", endless),
-    ] {
-        let script = folder.file(name, script);
-        fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let (bin, path) = (folder.path("bin"), std::env::var("PATH").unwrap());
+    let endless = "echo $$ > pid\nprintf 'YUV4MPEG2 W2 H2 F25:1 Cmono\\n'\n\
+        while printf 'FRAME\\nabcd'; do :; done 2> /dev/null\nexec sleep 300";
+    folder.program(
+        "bin/ffprobe",
+        "echo '{\"streams\": [{\"codec_type\": \"video\", \"pix_fmt\": \"gray\"}]}'",
+    );
+    folder.program("bin/ffmpeg", endless);
     let mut child = folder
         .evener("filter crop=1 -i tcp://127.0.0.1:9 -o -".split(' '))
-        .env("PATH", format!("{}:{path}", bin.display()))
+        .env("PATH", folder.search_path("bin"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

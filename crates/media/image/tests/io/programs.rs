@@ -1,11 +1,7 @@
 //! How the `ffmpeg` program is run: missing, failing, talkative and endless programs.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use evener_image::Frame;
@@ -40,30 +36,9 @@ fn missing_programs_are_named_with_their_package() {
 
 /// Tools of which `ffmpeg` is a shell script and `ffprobe` says what it must.
 fn fake(folder: &Folder, script: &str) -> Tools {
-    let program = |name: &str, script: &str| -> PathBuf {
-        let path = folder.path(name);
-        // Written by a child: were it open for writing here while another test forks, running it would fail as busy.
-        let mut shell = Command::new("sh")
-            .args([
-                OsStr::new("-c"),
-                OsStr::new("cat > \"$0\""),
-                path.as_os_str(),
-            ])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut input = shell.stdin.take().unwrap();
-        input
-            .write_all(format!("#!/bin/sh\n{script}\n").as_bytes())
-            .unwrap();
-        drop(input);
-        assert!(shell.wait().unwrap().success());
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    };
     Tools {
-        ffmpeg: program("ffmpeg", script),
-        ffprobe: program(
+        ffmpeg: folder.program("ffmpeg", script),
+        ffprobe: folder.program(
             "ffprobe",
             r#"echo '{"streams": [{"codec_type": "video", "pix_fmt": "gray", "nb_frames": "2"}]}'"#,
         ),

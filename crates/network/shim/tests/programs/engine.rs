@@ -2,7 +2,7 @@
 
 use std::env;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -13,14 +13,14 @@ use evener_net::session::{DEFAULT_SPIN, RunOptions, run};
 use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Runtime;
 use evener_runtime::stream::CancelToken;
-use evener_testing::namespace;
+use evener_testing::{Folder, namespace};
 
 /// The address of the stack. The kernel's is 10.1.0.1.
 const ADDRESS: &str = "10.1.0.2/24";
 
 /// What a test has.
 pub struct Network {
-    pub folder: tempfile::TempDir,
+    folder: Folder,
     socket: PathBuf,
     library: PathBuf,
     cancel: CancelToken,
@@ -45,8 +45,8 @@ pub fn with_stack(name: &str, body: impl FnOnce(&Network)) {
 }
 
 fn inside(body: impl FnOnce(&Network)) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let socket = folder.path().join("socket");
+    let folder = Folder::new();
+    let socket = folder.path("socket");
     let own = env::current_exe().expect("the path of this program");
     let library = own.with_file_name("libevener_shim.so");
     assert!(library.is_file(), "no library at {}", library.display());
@@ -92,8 +92,9 @@ pub fn wait_until(mut ready: impl FnMut() -> bool) {
 }
 
 impl Network {
-    pub fn path(&self) -> &Path {
-        self.folder.path()
+    /// The folder of the test.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Ends the stack.
@@ -106,7 +107,7 @@ impl Network {
         // A program that hangs fails the test.
         let mut command = Command::new("timeout");
         command.args(["-k", "1", "60", program]).args(arguments);
-        command.current_dir(self.path());
+        command.current_dir(self.folder.root());
         command
     }
 

@@ -101,7 +101,7 @@ fn a_server_is_fetched_from_by_the_kernel() {
             return;
         }
         let expected = bytes(5_000_000);
-        std::fs::write(network.path().join("file"), &expected).expect("a file");
+        network.folder().file("file", &expected);
         for (port, bind) in [("8001", Some("10.1.0.2")), ("8002", None)] {
             let mut arguments = vec!["-m", "http.server", port];
             arguments.extend(bind.iter().flat_map(|address| ["--bind", address]));

@@ -60,8 +60,8 @@ fn nginx_has_workers_that_come_and_go() {
             return;
         }
         let expected = bytes(3_000_000);
-        fs::write(network.path().join("file"), &expected).expect("a file");
-        let folder = network.path().display();
+        network.folder().file("file", &expected);
+        let folder = network.folder().root().display();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .iter()
             .map(|kind| format!("{kind}_temp_path {folder}/{kind};\n"))
@@ -72,11 +72,10 @@ fn nginx_has_workers_that_come_and_go() {
              http {{ {temporary} access_log off; sendfile on;\n\
              server {{ listen 10.1.0.2:8080; root {folder}; }} }}\n"
         );
-        let configuration = network.path().join("nginx.conf");
-        fs::write(&configuration, text).expect("a file");
+        let configuration = network.folder().file("nginx.conf", text);
         let configuration = configuration.to_str().expect("text");
         output(network.shimmed("nginx", &["-c", configuration]));
-        let daemon = Daemon::of_file(&network.path().join("pid"));
+        let daemon = Daemon::of_file(&network.folder().path("pid"));
         let url = "http://10.1.0.2:8080/file";
         fetch(network, url, &expected, 4);
         for _ in 0..2 {
@@ -115,10 +114,9 @@ fn haproxy_has_a_master_and_a_worker() {
              backend all\n server s {behind}\n\
              backend web\n mode http\n server s {behind}\n"
         );
-        let configuration = network.path().join("haproxy.cfg");
-        fs::write(&configuration, text).expect("a file");
+        let configuration = network.folder().file("haproxy.cfg", text);
         let configuration = configuration.to_str().expect("text");
-        let pid = network.path().join("pid");
+        let pid = network.folder().path("pid");
         let arguments = ["-W", "-D", "-f", configuration, "-p"];
         let mut command = network.shimmed("haproxy", &arguments);
         command.arg(&pid);
@@ -148,7 +146,7 @@ fn a_process_serves_each_connection() {
             return;
         }
         let expected = bytes(3_000_000);
-        fs::write(network.path().join("file"), &expected).expect("a file");
+        network.folder().file("file", &expected);
         let text = "import http.server as h, socketserver as s\n\
              class Server(s.ForkingMixIn, h.HTTPServer): pass\n\
              Server(('10.1.0.2', 8083), h.SimpleHTTPRequestHandler).serve_forever()\n";
