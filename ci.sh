@@ -45,19 +45,23 @@ lint() {
         return 1
     fi
     cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
-    cargo clippy -p evener --all-targets --locked -- -D warnings
+    cargo clippy -p evener-cli --all-targets --locked -- -D warnings
     .ci/links.py
 }
 
-# The README's test command, with the benchmarks. Tests send signals, which who started this may ignore (`nohup`, `&`).
-test() { env --default-signal=HUP,INT,QUIT cargo test --workspace --all-features; }
+# The README's test command, with the benchmarks. Tests wait more than they compute, so more run at once than there are
+# CPUs on a small machine. They send signals, which who started this may ignore (`nohup`, `&`).
+test() {
+    RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) < 4 ? 4 : $(nproc)))} \
+        env --default-signal=HUP,INT,QUIT cargo test --workspace --all-features
+}
 
 doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked; }
 
-# Every interleaving of the rings, of parking and of the flags in shared memory, on the code that runs. About a minute.
+# Every interleaving of the deques, of the rings, of parking and of the flags in shared memory, on the code that runs. About a minute.
 loom() {
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom CARGO_PROFILE_RELEASE_LTO=off \
-        cargo test -p evener-runtime -p evener-net-client --release --lib --locked -- loom
+        cargo test -p evener-pool -p evener-runtime -p evener-net-client --release --lib --locked -- loom
 }
 
 # What Miri can run of what is unsafe in the runtime: rings, buffers, lent memory, dispatch. Some minutes; with a nightly

@@ -28,7 +28,7 @@ static() {
     # The library is for programs that are linked dynamically, so it cannot be static.
     cargo build --release --locked -p evener-shim
     EVENER_SHIM_LIBRARY=$target/release/libevener_shim.so \
-        cargo build --release --locked --target "$triple" -p evener
+        cargo build --release --locked --target "$triple" -p evener-cli
     mkdir -p "$out/$name/bin"
     cp "$target/$triple/release/evener" "$out/$name/bin/"
     with_it "$out/$name/bin/evener" "$out/$name"
@@ -39,7 +39,7 @@ static() {
 debian() {
     local architecture root=$out/root size needs
     architecture=$(dpkg --print-architecture)
-    cargo build --release --locked -p evener
+    cargo build --release --locked -p evener-cli
     mkdir -p "$root"/{DEBIAN,usr/bin}
     cp "$target/release/evener" "$root/usr/bin/"
     with_it "$root/usr/bin/evener" "$root/usr"

@@ -19,6 +19,8 @@ mod secret;
 mod status;
 #[allow(unsafe_code)]
 mod stream;
+#[cfg(test)]
+mod tests;
 #[allow(unsafe_code)]
 mod version;
 #[allow(unsafe_code)]

@@ -1,0 +1,6 @@
+//! The functions of C, called from Rust.
+
+#[allow(unsafe_code)]
+mod crypt;
+#[allow(unsafe_code)]
+mod open;
