@@ -35,6 +35,20 @@
 //! Results come in the order of the elements. A panic in a closure goes on in the caller, once no other thread runs a part of
 //! the loop.
 //!
+//! # Streams
+//!
+//! [`even`](Even::even) makes a stream of any iterator, also of one that blocks. Its stages run on several threads; results
+//! come in order, and memory is bounded.
+//!
+//! ```
+//! use evener::prelude::*;
+//!
+//! let mut out = Vec::new();
+//! let lines = "3\n1\n2\n".lines();
+//! lines.even().map(|line| line.repeat(2)).for_each(|line| out.push(line));
+//! assert_eq!(out, ["33", "11", "22"]);
+//! ```
+//!
 //! # From rayon
 //!
 //! | rayon | evener |
@@ -60,6 +74,7 @@ mod end;
 mod sites;
 mod sort;
 mod sources;
+mod stream;
 
 pub use adapters::{Cloned, Copied, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
 pub use collect::FromPar;
@@ -76,7 +91,9 @@ pub use sources::{
     Chunks, ChunksMut, IntoPar, Owned, Par, ParMut, ParSlice, Range, RangeIndex, Slice, SliceMut,
 };
 
-/// All that gives and uses parallel loops.
+pub use stream::{Ended, Even, Same, Stages, Stream, Then};
+
+/// All that gives and uses parallel loops and streams.
 pub mod prelude {
-    pub use crate::{FromPar, IntoPar, Loop, Par, ParMut, ParSlice, ParSort};
+    pub use crate::{Even, FromPar, IntoPar, Loop, Par, ParMut, ParSlice, ParSort};
 }

@@ -119,7 +119,7 @@ impl Site {
 /// use evener::prelude::*;
 ///
 /// (0..100).par().for_each(|_| ());
-/// assert!(evener::explain().contains("serial"));
+/// assert!(evener::explain().contains("ns each"));
 /// ```
 pub fn explain() -> String {
     let mut text = String::new();

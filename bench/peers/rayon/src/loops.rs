@@ -5,23 +5,12 @@ use evener::prelude::*;
 use rayon::prelude::*;
 
 use crate::timing::times;
-
-/// Some nanoseconds of work that cannot be left out or done several at a time.
-#[inline(always)]
-fn work(x: u64, steps: u32) -> u64 {
-    (0..steps).fold(x, |x, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1))
-}
-
-/// Steps that take so many nanoseconds here.
-fn steps(ns: f64) -> u32 {
-    let start = std::time::Instant::now();
-    black_box(work(black_box(1), 10_000_000));
-    let step = start.elapsed().as_nanos() as f64 / 1e7;
-    ((ns / step).round() as u32).max(1)
-}
+use crate::work::{steps, work};
 
 pub fn table() {
-    println!("| loop | elements | ns each | plain, µs | evener, speed | rayon as it comes | rayon, best | evener against the better |");
+    println!(
+        "| loop | elements | ns each | plain, µs | evener, speed | rayon as it comes | rayon, best | evener against the better |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     for ns in [1.0, 30.0, 1e3, 1e5] {
         let steps = steps(ns);
@@ -45,35 +34,61 @@ fn row(name: &str, len: usize, ns: f64, steps: u32) {
     let mut works: Vec<Box<dyn FnMut()>> = Vec::new();
     match name {
         "for_each" => {
-            works.push(Box::new(|| data.borrow_mut().iter_mut().for_each(|x| *x = f(*x))));
-            works.push(Box::new(|| data.borrow_mut().par_mut().for_each(|x| *x = f(*x))));
+            works.push(Box::new(|| {
+                data.borrow_mut().iter_mut().for_each(|x| *x = f(*x))
+            }));
+            works.push(Box::new(|| {
+                data.borrow_mut().par_mut().for_each(|x| *x = f(*x))
+            }));
             for min in [1, 32, 1024, len.div_ceil(2), len] {
                 let data = &data;
                 works.push(Box::new(move || {
-                    data.borrow_mut().par_iter_mut().with_min_len(min).for_each(|x| *x = f(*x));
+                    data.borrow_mut()
+                        .par_iter_mut()
+                        .with_min_len(min)
+                        .for_each(|x| *x = f(*x));
                 }));
             }
         }
         "collect" => {
-            works.push(Box::new(|| drop(black_box(data.borrow().iter().map(|x| f(*x)).collect::<Vec<_>>()))));
-            works.push(Box::new(|| drop(black_box(data.borrow().par().map(|x| f(*x)).collect::<Vec<_>>()))));
+            works.push(Box::new(|| {
+                drop(black_box(
+                    data.borrow().iter().map(|x| f(*x)).collect::<Vec<_>>(),
+                ))
+            }));
+            works.push(Box::new(|| {
+                drop(black_box(
+                    data.borrow().par().map(|x| f(*x)).collect::<Vec<_>>(),
+                ))
+            }));
             for min in [1, 32, 1024, len.div_ceil(2), len] {
                 let data = &data;
                 works.push(Box::new(move || {
                     let data = data.borrow();
-                    drop(black_box(data.par_iter().with_min_len(min).map(|x| f(*x)).collect::<Vec<_>>()));
+                    drop(black_box(
+                        data.par_iter()
+                            .with_min_len(min)
+                            .map(|x| f(*x))
+                            .collect::<Vec<_>>(),
+                    ));
                 }));
             }
         }
         _ => {
             let sum = |x: &u64| f(*x) >> 32;
-            works.push(Box::new(move || _ = black_box(data.borrow().iter().map(sum).sum::<u64>())));
+            works.push(Box::new(move || {
+                _ = black_box(data.borrow().iter().map(sum).sum::<u64>())
+            }));
             let mut data: Vec<u64> = (0..len as u64).collect();
             let data: &'static mut Vec<u64> = Box::leak(Box::new(std::mem::take(&mut data)));
             let data = &*data;
             works.pop();
-            works.push(Box::new(move || _ = black_box(data.iter().map(sum).sum::<u64>())));
-            works.push(Box::new(move || _ = black_box(data.par().map(sum).sum::<u64>())));
+            works.push(Box::new(move || {
+                _ = black_box(data.iter().map(sum).sum::<u64>())
+            }));
+            works.push(Box::new(move || {
+                _ = black_box(data.par().map(sum).sum::<u64>())
+            }));
             for min in [1, 32, 1024, len.div_ceil(2), len] {
                 works.push(Box::new(move || {
                     _ = black_box(data.par_iter().with_min_len(min).map(sum).sum::<u64>());
@@ -81,7 +96,10 @@ fn row(name: &str, len: usize, ns: f64, steps: u32) {
             }
         }
     }
-    let mut works: Vec<&mut dyn FnMut()> = works.iter_mut().map(|w| &mut **w as &mut dyn FnMut()).collect();
+    let mut works: Vec<&mut dyn FnMut()> = works
+        .iter_mut()
+        .map(|w| &mut **w as &mut dyn FnMut())
+        .collect();
     let t = times(1e6, 9, &mut works);
     let best = t[2..].iter().copied().fold(f64::MAX, f64::min);
     println!(
@@ -91,6 +109,10 @@ fn row(name: &str, len: usize, ns: f64, steps: u32) {
         t[0] / t[2],
         t[0] / best,
         best.min(t[0]) / t[1],
-        if len as f64 * ns < 1e3 { format!(" ({:+.0} ns)", t[1] - best.min(t[0])) } else { String::new() }
+        if len as f64 * ns < 1e3 {
+            format!(" ({:+.0} ns)", t[1] - best.min(t[0]))
+        } else {
+            String::new()
+        }
     );
 }

@@ -1,7 +1,9 @@
-//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`.
+//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`, `streams`.
 mod loops;
+mod streams;
 mod timing;
 mod tree;
+mod work;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -11,8 +13,9 @@ fn main() {
             tree::table(&layers);
         }
         Some((what, _)) if what == "loops" => loops::table(),
+        Some((what, _)) if what == "streams" => streams::table(),
         _ => {
-            eprintln!("say tree LAYERS… or loops");
+            eprintln!("say tree LAYERS…, loops or streams");
             std::process::exit(2);
         }
     }

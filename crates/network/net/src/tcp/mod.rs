@@ -246,7 +246,7 @@ pub(crate) struct Connection {
 
     scoreboard: Scoreboard,
     rings: Option<Rings>,
-    control: Control,
+    control: Box<dyn Control>,
     rtt: Rtt,
     phase: Phase,
     rack: Rack,
@@ -399,7 +399,7 @@ impl Connection {
             self.keep_alive(now);
         }
         if options.congestion != before.congestion {
-            self.control = Control::new(options.congestion, self.mss());
+            self.control = options.congestion.control(self.mss());
         }
     }
 

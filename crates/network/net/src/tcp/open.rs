@@ -1,6 +1,6 @@
 //! Opening a connection, and what both ends agree on.
 
-use super::congestion::{Control, Delivery};
+use super::congestion::Delivery;
 use super::rack::Rack;
 use super::reassembly::Reassembly;
 use super::receive::{Arrival, Verdict};
@@ -80,7 +80,7 @@ impl Connection {
             deadlines: Deadlines::default(),
             scoreboard: Scoreboard::default(),
             rings: Some(rings),
-            control: Control::new(options.congestion, u64::from(mss)),
+            control: options.congestion.control(u64::from(mss)),
             rtt: Rtt::default(),
             rack: Rack::default(),
             delivery: Delivery::default(),

@@ -80,7 +80,7 @@ impl Connection {
         let mut reduction = match self.phase {
             Phase::Reduced { reduction, .. } => reduction,
             _ => {
-                self.control.congestion(now, self.in_flight());
+                self.control.congestion(self.in_flight());
                 let target = self.control.threshold().unwrap_or(self.control.window());
                 Reduction::new(flight, target)
             }

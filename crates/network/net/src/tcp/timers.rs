@@ -190,7 +190,7 @@ impl Connection {
                 self.control.restart();
             } else {
                 self.may_be_undone(true);
-                self.control.timed_out(now);
+                self.control.timed_out();
             }
             self.phase = Phase::Loss { ends: self.nxt };
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::filter::Maximum;
-use super::{Ack, initial_window};
+use super::{Ack, Algorithm, Control, initial_window};
 use crate::time::Time;
 
 /// 2 / ln 2: doubles the rate each round.
@@ -99,34 +99,6 @@ impl Bbr {
             idle_restart: false,
             paced: false,
         }
-    }
-
-    pub fn window(&self) -> u64 {
-        self.window
-    }
-
-    pub fn pacing_rate(&self) -> u64 {
-        self.pacing
-    }
-
-    pub fn set_mss(&mut self, mss: u64) {
-        if self.window == initial_window(self.mss) {
-            self.window = initial_window(mss);
-        }
-        self.mss = mss;
-    }
-
-    pub fn acknowledged(&mut self, ack: &Ack) {
-        let round = self.update_rate(ack);
-        self.update_cycle(ack);
-        if round {
-            self.check_full(ack);
-        }
-        self.check_drain(ack);
-        self.update_minimum_rtt(ack, round);
-        self.set_pacing(ack);
-        self.update_window(ack);
-        self.idle_restart = false;
     }
 
     /// Whether a round ended.
@@ -306,8 +278,38 @@ impl Bbr {
     fn quantum(&self) -> u64 {
         (self.pacing / 1000).clamp(2 * self.mss, 64 << 10)
     }
+}
 
-    pub fn congestion(&mut self, in_flight: u64) {
+impl Control for Bbr {
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        Some(self.pacing)
+    }
+
+    fn set_mss(&mut self, mss: u64) {
+        if self.window == initial_window(self.mss) {
+            self.window = initial_window(mss);
+        }
+        self.mss = mss;
+    }
+
+    fn acknowledged(&mut self, ack: &Ack) {
+        let round = self.update_rate(ack);
+        self.update_cycle(ack);
+        if round {
+            self.check_full(ack);
+        }
+        self.check_drain(ack);
+        self.update_minimum_rtt(ack, round);
+        self.set_pacing(ack);
+        self.update_window(ack);
+        self.idle_restart = false;
+    }
+
+    fn congestion(&mut self, in_flight: u64) {
         if self.recovery == Recovery::None {
             self.saved_window = self.window.max(self.saved_window);
             self.recovery = Recovery::Conservation {
@@ -317,7 +319,7 @@ impl Bbr {
         }
     }
 
-    pub fn recovered(&mut self) {
+    fn recovered(&mut self) {
         if self.recovery != Recovery::None {
             self.recovery = Recovery::None;
             self.window = self.window.max(self.saved_window);
@@ -325,25 +327,25 @@ impl Bbr {
         }
     }
 
-    pub fn timed_out(&mut self) {
+    fn timed_out(&mut self) {
         self.saved_window = self.window.max(self.saved_window);
         self.recovery = Recovery::Growth;
         self.window = self.mss;
         self.full_rate = 0;
     }
 
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         if self.recovery != Recovery::None {
             self.recovery = Recovery::Growth;
         }
         self.window = self.mss;
     }
 
-    pub fn is_probing_rtt(&self) -> bool {
+    fn is_probing_rtt(&self) -> bool {
         matches!(self.mode, Mode::ProbeRtt { .. })
     }
 
-    pub fn idle(&mut self, now: Time) {
+    fn idle(&mut self, now: Time, _idle: Duration, _timeout: Duration) {
         self.idle_restart = true;
         if let Mode::ProbeRate { .. } = self.mode {
             self.pacing_gain = 1.0;
@@ -353,5 +355,17 @@ impl Bbr {
             };
             self.pacing = (self.rate.get() as f64 * MARGIN) as u64;
         }
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Bbr
+    }
+
+    fn recovered_from_timeout(&mut self) {
+        self.recovered();
+    }
+
+    fn undo(&mut self) {
+        self.recovered();
     }
 }

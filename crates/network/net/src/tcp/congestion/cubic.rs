@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Ack, initial_window};
+use super::{Ack, Algorithm, Control, initial_window};
 use crate::time::Time;
 
 /// How steep the cubic function is, in segments a second cubed (RFC 9438, 5).
@@ -67,40 +67,6 @@ impl Cubic {
         }
     }
 
-    pub fn window(&self) -> u64 {
-        self.window as u64
-    }
-
-    pub fn threshold(&self) -> Option<u64> {
-        self.threshold.is_finite().then_some(self.threshold as u64)
-    }
-
-    pub fn set_mss(&mut self, mss: u64) {
-        if self.window == initial_window(self.mss as u64) as f64 {
-            self.window = initial_window(mss) as f64;
-        }
-        self.mss = mss as f64;
-        self.window = self.window.max(self.mss);
-    }
-
-    pub fn set_window(&mut self, window: u64) {
-        self.window = (window as f64).max(self.mss);
-    }
-
-    pub fn acknowledged(&mut self, ack: &Ack) {
-        // What is only sacked lets no more out than it took (RFC 3042, 2).
-        if ack.in_recovery || ack.delivered == 0 || !ack.advanced {
-            return;
-        }
-        if self.window < self.threshold {
-            self.slow_start(ack);
-            return;
-        }
-        if ack.window_limited {
-            self.avoid_congestion(ack);
-        }
-    }
-
     fn slow_start(&mut self, ack: &Ack) {
         // Later slow starts end at a window that is known (RFC 9406, 4.3).
         if self.threshold.is_infinite() && self.start.round(ack) {
@@ -148,7 +114,8 @@ impl Cubic {
         }
     }
 
-    pub fn congestion(&mut self, _now: Time) {
+    /// The window after a loss.
+    fn reduce(&mut self) {
         self.before = Some((self.window, self.threshold, self.maximum));
         self.prior = self.window;
         // Another flow may need room: let go of some more (RFC 9438, 4.7).
@@ -161,17 +128,57 @@ impl Cubic {
         self.window = self.threshold;
         self.epoch = Time::NEVER;
     }
+}
 
-    pub fn recovered(&mut self) {
+impl Control for Cubic {
+    fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    fn threshold(&self) -> Option<u64> {
+        self.threshold.is_finite().then_some(self.threshold as u64)
+    }
+
+    fn set_mss(&mut self, mss: u64) {
+        if self.window == initial_window(self.mss as u64) as f64 {
+            self.window = initial_window(mss) as f64;
+        }
+        self.mss = mss as f64;
+        self.window = self.window.max(self.mss);
+    }
+
+    fn set_window(&mut self, window: u64) {
+        self.window = (window as f64).max(self.mss);
+    }
+
+    fn acknowledged(&mut self, ack: &Ack) {
+        // What is only sacked lets no more out than it took (RFC 3042, 2).
+        if ack.in_recovery || ack.delivered == 0 || !ack.advanced {
+            return;
+        }
+        if self.window < self.threshold {
+            self.slow_start(ack);
+            return;
+        }
+        if ack.window_limited {
+            self.avoid_congestion(ack);
+        }
+    }
+
+    fn congestion(&mut self, _in_flight: u64) {
+        self.reduce();
+    }
+
+    fn recovered(&mut self) {
         self.window = self.threshold;
     }
 
-    pub fn timed_out(&mut self, now: Time) {
-        self.congestion(now);
+    fn timed_out(&mut self) {
+        self.reduce();
         self.window = self.mss;
     }
 
-    pub fn undo(&mut self) {
+    fn undo(&mut self) {
         let Some((window, threshold, maximum)) = self.before.take() else {
             return;
         };
@@ -182,7 +189,7 @@ impl Cubic {
     }
 
     /// Halves the window for each timeout that passed, though not below the first one. The epoch does not count the pause.
-    pub fn idle(&mut self, idle: Duration, timeout: Duration) {
+    fn idle(&mut self, _now: Time, idle: Duration, timeout: Duration) {
         let first = (initial_window(self.mss as u64) as f64).min(self.window);
         let halvings = (idle.as_nanos() / timeout.as_nanos().max(1)).min(32) as i32;
         if halvings > 0 {
@@ -190,6 +197,18 @@ impl Cubic {
             self.window = (self.window / 2f64.powi(halvings)).max(first);
         }
         self.epoch = Time::NEVER;
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Cubic
+    }
+
+    fn reduces_proportionally(&self) -> bool {
+        true
+    }
+
+    fn restart(&mut self) {
+        self.set_window(0);
     }
 }
 
@@ -266,7 +285,7 @@ mod tests {
     fn grown(rtt: Duration, start: f64, until: Duration) -> Vec<(f64, f64)> {
         let mut cubic = Cubic::new(MSS);
         cubic.window = start * MSS as f64;
-        cubic.congestion(Time::ZERO);
+        cubic.reduce();
         let (mut at, mut position, mut windows) = (Duration::ZERO, 0, Vec::new());
         while at < until {
             round(&mut cubic, at, rtt, &mut position);
@@ -312,10 +331,10 @@ mod tests {
     fn fast_convergence() {
         let mut cubic = Cubic::new(MSS);
         cubic.window = 100_000.0;
-        cubic.congestion(Time::ZERO);
+        cubic.reduce();
         assert_eq!((cubic.window, cubic.maximum), (70_000.0, 100_000.0));
         cubic.window = 80_000.0;
-        cubic.congestion(Time::ZERO);
+        cubic.reduce();
         assert_eq!((cubic.window, cubic.maximum), (56_000.0, 68_000.0));
     }
 

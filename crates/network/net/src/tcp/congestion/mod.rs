@@ -1,12 +1,13 @@
 //! Congestion control: how much may be on its way, and how fast it goes out.
 //!
-//! An algorithm is one file here, a variant of [`Algorithm`] and of `Control`, and an arm in each function of the latter.
+//! An algorithm is a file here that implements `Control`, a variant of [`Algorithm`], and a row of its table.
 
 mod bbr;
 mod cubic;
 mod filter;
 mod rate;
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::time::Time;
@@ -30,6 +31,14 @@ impl Algorithm {
     /// All of them, with their names as Linux has them.
     pub const TABLE: [(&'static str, Algorithm); 2] =
         [("cubic", Algorithm::Cubic), ("bbr", Algorithm::Bbr)];
+
+    /// The state of a new connection, whose segments have `mss` bytes.
+    pub(super) fn control(self, mss: u64) -> Box<dyn Control> {
+        match self {
+            Algorithm::Cubic => Box::new(Cubic::new(mss)),
+            Algorithm::Bbr => Box::new(Bbr::new(mss)),
+        }
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -71,13 +80,6 @@ pub(super) struct Ack {
     pub nxt: u64,
 }
 
-/// The state of one connection's algorithm.
-#[derive(Debug)]
-pub(super) enum Control {
-    Cubic(Cubic),
-    Bbr(Box<Bbr>),
-}
-
 /// Segments that may go out before anything came back (RFC 6928).
 const INITIAL_WINDOW: u64 = 10;
 
@@ -86,135 +88,58 @@ fn initial_window(mss: u64) -> u64 {
     INITIAL_WINDOW * mss
 }
 
-impl Control {
-    pub fn new(algorithm: Algorithm, mss: u64) -> Control {
-        match algorithm {
-            Algorithm::Cubic => Control::Cubic(Cubic::new(mss)),
-            Algorithm::Bbr => Control::Bbr(Box::new(Bbr::new(mss))),
-        }
-    }
-
-    pub fn algorithm(&self) -> Algorithm {
-        match self {
-            Control::Cubic(_) => Algorithm::Cubic,
-            Control::Bbr(_) => Algorithm::Bbr,
-        }
-    }
+/// The state of one connection's algorithm. What has no effect on an algorithm, it leaves out.
+pub(super) trait Control: Debug + Send {
+    fn algorithm(&self) -> Algorithm;
 
     /// Bytes that may be on their way.
-    pub fn window(&self) -> u64 {
-        match self {
-            Control::Cubic(cubic) => cubic.window(),
-            Control::Bbr(bbr) => bbr.window(),
-        }
-    }
+    fn window(&self) -> u64;
 
     /// The window at which slow start ends, if that has been found.
-    pub fn threshold(&self) -> Option<u64> {
-        match self {
-            Control::Cubic(cubic) => cubic.threshold(),
-            Control::Bbr(_) => None,
-        }
+    fn threshold(&self) -> Option<u64> {
+        None
     }
 
     /// Bytes a second, if what goes out is spread over time.
-    pub fn pacing_rate(&self) -> Option<u64> {
-        match self {
-            Control::Cubic(_) => None,
-            Control::Bbr(bbr) => Some(bbr.pacing_rate()),
-        }
+    fn pacing_rate(&self) -> Option<u64> {
+        None
     }
 
     /// The size of segments, known or changed.
-    pub fn set_mss(&mut self, mss: u64) {
-        match self {
-            Control::Cubic(cubic) => cubic.set_mss(mss),
-            Control::Bbr(bbr) => bbr.set_mss(mss),
-        }
-    }
+    fn set_mss(&mut self, mss: u64);
 
-    pub fn acknowledged(&mut self, ack: &Ack) {
-        match self {
-            Control::Cubic(cubic) => cubic.acknowledged(ack),
-            Control::Bbr(bbr) => bbr.acknowledged(ack),
-        }
-    }
+    fn acknowledged(&mut self, ack: &Ack);
 
     /// The first loss of a recovery, or a mark of congestion (ECN).
-    pub fn congestion(&mut self, now: Time, in_flight: u64) {
-        match self {
-            Control::Cubic(cubic) => cubic.congestion(now),
-            Control::Bbr(bbr) => bbr.congestion(in_flight),
-        }
+    fn congestion(&mut self, in_flight: u64);
+
+    /// Whether proportional rate reduction sets the window in a recovery (RFC 9937), by [`Control::set_window`].
+    fn reduces_proportionally(&self) -> bool {
+        false
     }
 
-    /// Whether the window in a recovery is what proportional rate reduction makes of it (RFC 9937). Otherwise the algorithm
-    /// knows better.
-    pub fn reduces_proportionally(&self) -> bool {
-        matches!(self, Control::Cubic(_))
-    }
-
-    /// Proportional rate reduction says so.
-    pub fn set_window(&mut self, window: u64) {
-        match self {
-            Control::Cubic(cubic) => cubic.set_window(window),
-            Control::Bbr(_) => {}
-        }
-    }
+    fn set_window(&mut self, _window: u64) {}
 
     /// All that was on its way when the recovery began is acknowledged.
-    pub fn recovered(&mut self) {
-        match self {
-            Control::Cubic(cubic) => cubic.recovered(),
-            Control::Bbr(bbr) => bbr.recovered(),
-        }
-    }
+    fn recovered(&mut self);
 
     /// The same of a timeout.
-    pub fn recovered_from_timeout(&mut self) {
-        match self {
-            Control::Cubic(_) => {}
-            Control::Bbr(bbr) => bbr.recovered(),
-        }
-    }
+    fn recovered_from_timeout(&mut self) {}
 
     /// One segment may be on its way.
-    pub fn restart(&mut self) {
-        match self {
-            Control::Cubic(cubic) => cubic.set_window(0),
-            Control::Bbr(bbr) => bbr.restart(),
-        }
-    }
+    fn restart(&mut self);
 
     /// Little is on its way, to see the smallest round trip.
-    pub fn is_probing_rtt(&self) -> bool {
-        match self {
-            Control::Cubic(_) => false,
-            Control::Bbr(bbr) => bbr.is_probing_rtt(),
-        }
+    fn is_probing_rtt(&self) -> bool {
+        false
     }
 
     /// Nothing came back in time.
-    pub fn timed_out(&mut self, now: Time) {
-        match self {
-            Control::Cubic(cubic) => cubic.timed_out(now),
-            Control::Bbr(bbr) => bbr.timed_out(),
-        }
-    }
+    fn timed_out(&mut self);
 
     /// The loss was none: as it was before.
-    pub fn undo(&mut self) {
-        match self {
-            Control::Cubic(cubic) => cubic.undo(),
-            Control::Bbr(bbr) => bbr.recovered(),
-        }
-    }
+    fn undo(&mut self);
 
     /// Nothing was sent for a while (RFC 9293, 3.8.1; RFC 2861).
-    pub fn idle(&mut self, now: Time, idle: Duration, timeout: Duration) {
-        match self {
-            Control::Cubic(cubic) => cubic.idle(idle, timeout),
-            Control::Bbr(bbr) => bbr.idle(now),
-        }
-    }
+    fn idle(&mut self, now: Time, idle: Duration, timeout: Duration);
 }

@@ -1,0 +1,425 @@
+//! Streams: any iterator, mapped by several threads, with results in order and in bounded memory.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// A stream begins on one thread. After this long it is known what its parts take.
+const SERIAL: Duration = Duration::from_micros(100);
+/// Items are handed over in groups that take about this long.
+const GROUP: Duration = Duration::from_micros(100);
+/// Most items of a group.
+const MOST: usize = 4096;
+/// A source that takes longer than this for an item, and four times as long as the stages, is waited for only when all
+/// results so far were delivered.
+const SLOW: Duration = Duration::from_micros(50);
+
+/// Streams of any iterator.
+pub trait Even: Iterator + Sized {
+    /// A stream of the items.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let mut sum = 0;
+    /// (1..=1000_u64).even().map(|x| x * x).for_each(|square| sum += square);
+    /// assert_eq!(sum, 333_833_500);
+    /// ```
+    fn even(self) -> Stream<Self, Same> {
+        Stream {
+            source: self,
+            stages: Same,
+            ordered: true,
+        }
+    }
+}
+
+impl<I: Iterator> Even for I {}
+
+/// An iterator whose items go through stages on several threads. The iterator and the closure at the end run on the thread
+/// that calls [`for_each`](Stream::for_each); they need not be `Send`, and may block. Items are handed over in groups, of a
+/// size that is measured; a bounded number of groups is on its way, so a slow end stops the source.
+#[derive(Debug)]
+#[must_use = "a stream does nothing until it is ended, by `for_each` or `collect`"]
+pub struct Stream<I, S> {
+    source: I,
+    stages: S,
+    ordered: bool,
+}
+
+/// What is done with an item on its way.
+pub trait Stages<T>: Sync {
+    /// What comes out.
+    type Out: Send;
+    #[doc(hidden)]
+    fn run(&self, item: T) -> Self::Out;
+}
+
+/// No stage.
+#[derive(Debug)]
+pub struct Same;
+
+impl<T: Send> Stages<T> for Same {
+    type Out = T;
+
+    #[inline]
+    fn run(&self, item: T) -> T {
+        item
+    }
+}
+
+/// A stage behind others.
+#[derive(Debug)]
+pub struct Then<S, F>(S, F);
+
+impl<T, S: Stages<T>, R: Send, F: Fn(S::Out) -> R + Sync> Stages<T> for Then<S, F> {
+    type Out = R;
+
+    #[inline]
+    fn run(&self, item: T) -> R {
+        (self.1)(self.0.run(item))
+    }
+}
+
+/// What the closure at the end of a stream returns: nothing, or a result whose error ends the stream.
+pub trait Ended {
+    #[doc(hidden)]
+    fn goes_on() -> Self;
+    #[doc(hidden)]
+    fn ends(&self) -> bool;
+}
+
+impl Ended for () {
+    fn goes_on() {}
+
+    fn ends(&self) -> bool {
+        false
+    }
+}
+
+impl<E> Ended for Result<(), E> {
+    fn goes_on() -> Self {
+        Ok(())
+    }
+
+    fn ends(&self) -> bool {
+        self.is_err()
+    }
+}
+
+impl<I, S> Stream<I, S>
+where
+    I: Iterator,
+    I::Item: Send,
+    S: Stages<I::Item>,
+{
+    /// A stage: `map` is called with each item, on any thread.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let lines = ["1 2", "3"].into_iter();
+    /// let numbers: Vec<Vec<u8>> = lines
+    ///     .even()
+    ///     .map(|line| line.split(' '))
+    ///     .map(|words| words.map(|word| word.parse().unwrap()).collect())
+    ///     .collect();
+    /// assert_eq!(numbers, [vec![1, 2], vec![3]]);
+    /// ```
+    pub fn map<R: Send, F: Fn(S::Out) -> R + Sync>(self, map: F) -> Stream<I, Then<S, F>> {
+        Stream {
+            source: self.source,
+            stages: Then(self.stages, map),
+            ordered: self.ordered,
+        }
+    }
+
+    /// Results come as they are ready, in any order.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let mut seen = Vec::new();
+    /// (0..100).even().map(|x| x + 1).unordered().for_each(|x| seen.push(x));
+    /// seen.sort();
+    /// assert!(seen.into_iter().eq(1..=100));
+    /// ```
+    pub fn unordered(mut self) -> Self {
+        self.ordered = false;
+        self
+    }
+
+    /// Runs the stream and calls `end` with each result, on this thread. If `end` returns an error, the stream ends, and this
+    /// returns it. A panic in a stage ends the stream and goes on here; the results of the items before are delivered first,
+    /// in an ordered stream.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// use std::io::Write;
+    ///
+    /// let mut out = Vec::new();
+    /// (0..3).even().map(|i| format!("{i}\n")).for_each(|line| out.write_all(line.as_bytes()))?;
+    /// assert_eq!(out, b"0\n1\n2\n");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn for_each<R: Ended>(mut self, mut end: impl FnMut(S::Out) -> R) -> R {
+        match serially(&mut self.source, &self.stages, &mut end) {
+            Begun::Ended(result) => result,
+            Begun::Costs(costs) if evener_pool::current_num_threads() > 1 => {
+                let Stream {
+                    source,
+                    stages,
+                    ordered,
+                } = self;
+                shared(source, &stages, ordered, costs, end)
+            }
+            Begun::Costs(_) => {
+                for item in self.source {
+                    let result = end(self.stages.run(item));
+                    if result.ends() {
+                        return result;
+                    }
+                }
+                R::goes_on()
+            }
+        }
+    }
+
+    /// All results in a collection.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let doubled: Vec<u32> = (0..4).even().map(|x| 2 * x).collect();
+    /// assert_eq!(doubled, [0, 2, 4, 6]);
+    /// ```
+    pub fn collect<C: Default + Extend<S::Out>>(self) -> C {
+        let mut all = C::default();
+        self.for_each(|item| all.extend(Some(item)));
+        all
+    }
+}
+
+/// Nanoseconds of an item.
+#[derive(Clone, Copy)]
+struct Costs {
+    source: f64,
+    stages: f64,
+}
+
+enum Begun<R> {
+    Ended(R),
+    Costs(Costs),
+}
+
+/// The beginning of a stream, on one thread.
+fn serially<I, S, R>(source: &mut I, stages: &S, end: &mut impl FnMut(S::Out) -> R) -> Begun<R>
+where
+    I: Iterator,
+    S: Stages<I::Item>,
+    R: Ended,
+{
+    let started = Instant::now();
+    let mut items = 0.0;
+    let mut costs = Costs {
+        source: 0.0,
+        stages: 0.0,
+    };
+    let mut before = started;
+    for item in source.by_ref() {
+        let read = Instant::now();
+        let result = stages.run(item);
+        let ran = Instant::now();
+        items += 1.0;
+        costs.source += (read - before).as_nanos() as f64;
+        costs.stages += (ran - read).as_nanos() as f64;
+        let result = end(result);
+        if result.ends() {
+            return Begun::Ended(result);
+        }
+        before = Instant::now();
+        if before - started >= SERIAL {
+            return Begun::Costs(Costs {
+                source: costs.source / items,
+                stages: costs.stages / items,
+            });
+        }
+    }
+    Begun::Ended(R::goes_on())
+}
+
+/// Some items on their way.
+struct Group<T, Out> {
+    /// The items, until somebody takes them.
+    items: Mutex<Option<Vec<T>>>,
+    /// Their results.
+    done: Mutex<Option<Done<Out>>>,
+    is_done: AtomicBool,
+    /// Whom to tell.
+    caller: Thread,
+}
+
+struct Done<Out> {
+    results: Vec<Out>,
+    panic: Option<Box<dyn std::any::Any + Send>>,
+    took: Duration,
+    items: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T, Out> Group<T, Out> {
+    /// Runs the items through the stages, unless somebody did, or the stream has ended.
+    fn run(&self, stages: &impl Stages<T, Out = Out>, ended: &AtomicBool) {
+        let Some(items) = lock(&self.items).take() else {
+            return;
+        };
+        let started = Instant::now();
+        let mut done = Done {
+            results: Vec::with_capacity(items.len()),
+            panic: None,
+            took: Duration::ZERO,
+            items: items.len(),
+        };
+        if !ended.load(Ordering::Relaxed) {
+            let ran = catch_unwind(AssertUnwindSafe(|| {
+                items
+                    .into_iter()
+                    .for_each(|item| done.results.push(stages.run(item)));
+            }));
+            done.panic = ran.err();
+        }
+        done.took = started.elapsed();
+        *lock(&self.done) = Some(done);
+        self.is_done.store(true, Ordering::Release);
+        self.caller.unpark();
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done.load(Ordering::Acquire)
+    }
+}
+
+/// The rest of a stream, on all threads. This one reads, delivers, and computes when it would have to wait.
+fn shared<I, S, R>(
+    mut source: I,
+    stages: &S,
+    ordered: bool,
+    mut costs: Costs,
+    mut end: impl FnMut(S::Out) -> R,
+) -> R
+where
+    I: Iterator,
+    I::Item: Send,
+    S: Stages<I::Item>,
+    R: Ended,
+{
+    let ended = AtomicBool::new(false);
+    let caller = thread::current();
+    let most = 2 * evener_pool::current_num_threads() + 2;
+    let mut panic = None;
+    let result = evener_pool::in_place_scope(|scope| {
+        let ended = &ended;
+        let mut groups: VecDeque<Arc<Group<I::Item, S::Out>>> = VecDeque::new();
+        let mut exhausted = false;
+        loop {
+            let slow = costs.source >= SLOW.as_nanos() as f64 && costs.source > 4.0 * costs.stages;
+            if !exhausted && groups.len() < most && (!slow || groups.is_empty()) {
+                let started = Instant::now();
+                let items = gather(&mut source, costs, slow, started);
+                if items.is_empty() {
+                    exhausted = true;
+                    continue;
+                }
+                let took = started.elapsed().as_nanos() as f64 / items.len() as f64;
+                costs.source += (took - costs.source) / 4.0;
+                let group = Arc::new(Group {
+                    items: Mutex::new(Some(items)),
+                    done: Mutex::new(None),
+                    is_done: AtomicBool::new(false),
+                    caller: caller.clone(),
+                });
+                groups.push_back(Arc::clone(&group));
+                if !slow {
+                    scope.spawn(move |_| group.run(stages, ended));
+                }
+            }
+            let ready = match ordered {
+                true => groups.front().filter(|group| group.is_done()).map(|_| 0),
+                false => groups.iter().position(|group| group.is_done()),
+            };
+            let group = match ready.and_then(|at| groups.remove(at)) {
+                Some(group) => group,
+                None if groups.is_empty() && exhausted => return R::goes_on(),
+                None if groups.len() >= most || exhausted || slow => {
+                    wait_or_help(&groups, stages, ended);
+                    continue;
+                }
+                None => continue,
+            };
+            let Some(done) = lock(&group.done).take() else {
+                continue;
+            };
+            if done.items > 0 {
+                let took = done.took.as_nanos() as f64 / done.items as f64;
+                costs.stages += (took - costs.stages) / 4.0;
+            }
+            for item in done.results {
+                let result = end(item);
+                if result.ends() {
+                    ended.store(true, Ordering::Relaxed);
+                    return result;
+                }
+            }
+            if let Some(payload) = done.panic {
+                ended.store(true, Ordering::Relaxed);
+                panic = Some(payload);
+                return R::goes_on();
+            }
+        }
+    });
+    match panic {
+        Some(payload) => resume_unwind(payload),
+        None => result,
+    }
+}
+
+/// The items of a group: what the stages take long enough for, or what the source gives in that time.
+fn gather<I: Iterator>(source: &mut I, costs: Costs, slow: bool, started: Instant) -> Vec<I::Item> {
+    let group = GROUP.as_nanos() as f64;
+    let size = match slow {
+        true => 1,
+        false => ((group / costs.stages.max(1.0)) as usize).clamp(1, MOST),
+    };
+    if costs.source * (size as f64) < group {
+        return source.by_ref().take(size).collect();
+    }
+    let mut items = Vec::new();
+    for item in source.by_ref().take(size) {
+        items.push(item);
+        if started.elapsed() >= GROUP {
+            break;
+        }
+    }
+    items
+}
+
+/// Computes the first group that nobody has begun, or waits until one is done.
+fn wait_or_help<T, Out>(
+    groups: &VecDeque<Arc<Group<T, Out>>>,
+    stages: &impl Stages<T, Out = Out>,
+    ended: &AtomicBool,
+) {
+    let unbegun = groups.iter().find(|group| lock(&group.items).is_some());
+    match unbegun {
+        Some(group) => group.run(stages, ended),
+        // A worker of the pool that waits runs other jobs.
+        None if evener_pool::yield_now() == Some(evener_pool::Yield::Executed) => {}
+        None => thread::park_timeout(Duration::from_millis(1)),
+    }
+}

@@ -1,0 +1,194 @@
+//! Streams give what plain iterators give, in order, whatever the items take.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use evener::prelude::*;
+
+fn busy(microseconds: u64) {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_micros(microseconds) {
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn results_are_in_order() {
+    for (len, us) in [
+        (0, 0),
+        (1, 0),
+        (10, 0),
+        (100_000, 0),
+        (1000, 20),
+        (30, 2000),
+    ] {
+        let results: Vec<u64> = (0..len)
+            .even()
+            .map(|i| {
+                busy(if i % 7 == 0 { us * 2 } else { us });
+                i
+            })
+            .map(|i| i * 3)
+            .collect();
+        assert!(
+            results.into_iter().eq((0..len).map(|i| i * 3)),
+            "{len} items of {us} µs"
+        );
+    }
+}
+
+#[test]
+fn unordered_results_are_complete() {
+    let mut seen = vec![0; 3000];
+    (0..3000)
+        .even()
+        .map(|i: usize| {
+            busy(i as u64 % 30);
+            i
+        })
+        .unordered()
+        .for_each(|i| seen[i] += 1);
+    assert_eq!(seen, vec![1; 3000]);
+}
+
+#[test]
+fn the_ends_of_a_stream_stay_on_one_thread() {
+    // Neither is `Send`.
+    let read = Rc::new(Cell::new(0));
+    let written = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&read);
+    (0..2000)
+        .inspect(move |_| counted.set(counted.get() + 1))
+        .even()
+        .map(|i| {
+            busy(5);
+            i
+        })
+        .for_each(|_| written.set(written.get() + 1));
+    assert_eq!((read.get(), written.get()), (2000, 2000));
+}
+
+#[test]
+fn an_error_ends_the_stream_and_what_came_before_is_delivered() {
+    for us in [0, 10] {
+        let (mut delivered, read) = (Vec::new(), AtomicUsize::new(0));
+        let ended = (0..)
+            .inspect(|_| _ = read.fetch_add(1, Ordering::Relaxed))
+            .even()
+            .map(|i| {
+                busy(us);
+                i
+            })
+            .for_each(|i| match i == 5000 {
+                true => Err(format!("item {i}")),
+                false => {
+                    delivered.push(i);
+                    Ok(())
+                }
+            });
+        assert_eq!(ended, Err("item 5000".to_owned()));
+        assert!(delivered.into_iter().eq(0..5000));
+        // Memory is bounded: the source was not read far ahead.
+        assert!(read.into_inner() < 5001 + 200_000);
+    }
+}
+
+#[test]
+fn a_panic_goes_on_after_what_came_before() {
+    for us in [0, 10] {
+        let mut delivered = Vec::new();
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            (0..100_000)
+                .even()
+                .map(|i| {
+                    busy(us);
+                    assert!(i != 3000, "item 3000");
+                    i
+                })
+                .for_each(|i| delivered.push(i));
+        }));
+        let payload = ended.expect_err("the panic goes on");
+        assert_eq!(payload.downcast_ref(), Some(&"item 3000"));
+        assert!(delivered.into_iter().eq(0..3000));
+    }
+}
+
+#[test]
+fn a_slow_end_stops_the_source() {
+    let (read, mut written) = (AtomicUsize::new(0), 0);
+    (0..400)
+        .inspect(|_| _ = read.fetch_add(1, Ordering::Relaxed))
+        .even()
+        .map(|i| {
+            busy(60);
+            i
+        })
+        .for_each(|_| {
+            written += 1;
+            std::thread::sleep(Duration::from_micros(300));
+            let ahead = read.load(Ordering::Relaxed) - written;
+            assert!(
+                ahead <= 4 * (2 * evener::current_num_threads() + 2),
+                "{ahead} items ahead"
+            );
+        });
+    assert_eq!(written, 400);
+}
+
+#[test]
+fn results_of_a_source_that_blocks_are_not_kept_back() {
+    let mut late = Vec::new();
+    let start = Instant::now();
+    (0..20)
+        .map(|i| {
+            std::thread::sleep(Duration::from_millis(10));
+            (i, start.elapsed())
+        })
+        .even()
+        .map(|item| item)
+        .for_each(|(_, read)| late.push(start.elapsed() - read));
+    late.sort();
+    assert!(late[10] < Duration::from_millis(5), "{late:?}");
+}
+
+#[test]
+fn streams_nest_in_loops_and_loops_in_streams() {
+    let sums: Vec<u64> = (0..20_u64)
+        .par()
+        .map(|i| {
+            let mut sum = 0;
+            (0..200)
+                .even()
+                .map(|j| {
+                    busy(2);
+                    (0..10_u64).par().map(|k| k * i).sum::<u64>() + j
+                })
+                .for_each(|x| sum += x);
+            sum
+        })
+        .collect();
+    assert!(sums.into_iter().eq((0..20).map(|i| 200 * 45 * i + 19_900)));
+}
+
+#[test]
+fn two_stages_of_items_that_wait_take_turns() {
+    if evener::current_num_threads() < 2 {
+        return;
+    }
+    let start = Instant::now();
+    (0..20)
+        .even()
+        .map(|i| {
+            std::thread::sleep(Duration::from_millis(10));
+            i
+        })
+        .for_each(|_: i32| ());
+    assert!(
+        start.elapsed() < Duration::from_millis(170),
+        "{:?}",
+        start.elapsed()
+    );
+}
