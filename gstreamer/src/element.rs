@@ -125,7 +125,7 @@ impl ObjectImpl for Filter {
                     .build(),
                 glib::ParamSpecUInt::builder("workers")
                     .nick("Workers")
-                    .blurb("How many threads compute; 0 for as many as there are processors")
+                    .blurb("Number of threads; 0 for one per CPU")
                     .maximum(1024)
                     .mutable_ready()
                     .build(),
@@ -177,7 +177,7 @@ impl ElementImpl for Filter {
             gst::subclass::ElementMetadata::new(
                 "evener filter graph",
                 "Filter/Effect/Video",
-                "Runs a graph of filters on all processors, and keeps deciding how the work is divided",
+                "Runs a filter graph on all cores, tuned by measuring",
                 "evener",
             )
         });

@@ -30,7 +30,7 @@ impl BlockReport {
             })
             .collect();
         let [with, without] = PUBLISHED_BLOCK;
-        for (what, took) in [("accelerator", with), ("processor", without)] {
+        for (what, took) in [("accelerator", with), ("CPU", without)] {
             let name = format!("the published driver, {what}");
             let cells = [
                 name,

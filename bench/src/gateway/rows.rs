@@ -133,12 +133,12 @@ fn efficiency(
         figure(
             kinds,
             name,
-            "a processor",
+            "a CPU",
             of(&|seen| seen.bytes * 8.0 / scene.bits / seen.processor),
         ),
         figure(
             kinds,
-            "of a processor",
+            "of a CPU",
             "%",
             of(&|seen| 100.0 * seen.processor / seen.seconds),
         ),
@@ -244,7 +244,7 @@ fn sizes(
     Ok(vec![
         figure(
             &kinds,
-            &format!("{sessions:.0} {name}: of a processor"),
+            &format!("{sessions:.0} {name}: of a CPU"),
             "%",
             of(&|seen| 100.0 * seen.processor / seen.seconds),
         ),
@@ -328,12 +328,12 @@ fn engines(options: &Options) -> Result<Answer, Error> {
         figure(
             &kinds,
             "unique sessions of 40 Mbit/s",
-            "a processor",
+            "a CPU",
             of(&|seen, scene, _| on_processor(seen, scene)),
         ),
         figure(
             &kinds,
-            "foreseen where each engine has a processor",
+            "predicted for a CPU per engine",
             "sessions",
             of(&|seen, scene, count| count as f64 * on_processor(seen, scene)),
         ),

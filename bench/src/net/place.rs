@@ -28,7 +28,7 @@ impl End {
             // There may be only one.
             End::Peer => known.next().or(first),
         };
-        cpu.ok_or_else(|| io::Error::other("this process may use no processor"))
+        cpu.ok_or_else(|| io::Error::other("this process may use no CPU"))
     }
 
     /// Runs `what` in a thread that is there. Processes that it starts are there, too.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-const WHAT: &str = "keeps a processor busy";
+const WHAT: &str = "keeps a CPU busy";
 /// Seconds after which a hog ends by itself, if it is not ended before.
 const LONGEST_S: u64 = 120;
 /// Multiplications between two looks at the clock.
@@ -134,9 +134,6 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_an_error() {
         let error = CpuHog::start(Path::new("/nonexistent")).err().unwrap();
-        assert!(
-            error.to_string().contains("keeps a processor busy"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("keeps a CPU busy"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Another process takes a processor in the middle third of a stream.
+//! Another process takes a CPU in the middle third of a stream.
 //!
 //! The process is not pinned, so the operating system shares the processors between it and the workers. Streams under fixed
 //! plans, on one worker and on all, are disturbed in the same way. They show which plan is best meanwhile and afterwards.
@@ -279,7 +279,7 @@ pub(super) fn table(results: &[DisturbanceResult]) -> Table {
         ]
     };
     Table {
-        title: "Another process takes a processor in the middle third of a stream",
+        title: "Another process takes a CPU in the middle third of a stream",
         about: format!(
             "Epochs of the tuner until a unit costs at most what the best fixed plan costs divided by {WELL}, over \
              five epochs and over all that follow; target {TARGET}. Speeds are relative to the best fixed plan under \
@@ -289,7 +289,7 @@ pub(super) fn table(results: &[DisturbanceResult]) -> Table {
             "graph",
             "size",
             "frames",
-            "processor",
+            "CPU",
             "epochs",
             "in each round",
             "speed after 20",

@@ -382,7 +382,7 @@ pub(super) fn table(results: &[OverheadResult]) -> Table {
             "frames",
             "plan",
             "overhead",
-            "of processor",
+            "of a CPU",
             "stream us",
             "loop us",
         ],

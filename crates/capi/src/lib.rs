@@ -19,8 +19,6 @@ mod secret;
 mod status;
 #[allow(unsafe_code)]
 mod stream;
-#[cfg(test)]
-mod tests;
 #[allow(unsafe_code)]
 mod version;
 #[allow(unsafe_code)]

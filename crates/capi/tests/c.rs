@@ -31,7 +31,7 @@ fn libraries() -> PathBuf {
 fn compile(compiler: &str, arguments: &[&str], source: &Path, program: &Path) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // A test of a package builds its libraries; the static one needs no path at run time.
-    let library = libraries().join("libevener.a");
+    let library = libraries().join("libevener_c.a");
     assert!(library.exists(), "{}", library.display());
     // Those of a sanitizer.
     let flags = std::env::var("EVENER_CC_FLAGS").unwrap_or_default();

@@ -37,6 +37,7 @@ fn in_place<P: Parallel>(elements: Loop<P>) -> Vec<P::Item> {
     let written = elements.parts(
         |part| {
             let range = part.range();
+            assert!(range.end <= len, "a loop has one length");
             let mut written = Written {
                 // SAFETY: the range lies within what was allocated.
                 first: unsafe { first.get().add(range.start) },
@@ -159,10 +160,11 @@ impl<T: Send, E: Send, C: FromPar<T>> FromPar<Result<T, E>> for Result<C, E> {
         let failed = AtomicBool::new(false);
         let parts = elements.parts(
             |part| {
+                let items = part.items();
                 if failed.load(Ordering::Relaxed) {
                     return Ok(Vec::new());
                 }
-                let result = part.items().collect::<Result<Vec<_>, _>>();
+                let result = items.collect::<Result<Vec<_>, _>>();
                 failed.fetch_or(result.is_err(), Ordering::Relaxed);
                 result.map(|vector| vec![vector])
             },

@@ -40,7 +40,8 @@ pub trait Even: Iterator + Sized {
 impl<I: Iterator> Even for I {}
 
 /// An iterator whose items go through stages on several threads. The iterator and the closure at the end run on the thread
-/// that calls [`for_each`](Stream::for_each); they need not be `Send`, and may block. Items are handed over in groups, of a
+/// that calls [`for_each`](Stream::for_each); they need not be `Send`, and may block. While the iterator blocks, no result is
+/// delivered, so it must not wait for the results of items that it has just given. Items are handed over in groups, of a
 /// size that is measured; a bounded number of groups is on its way, so a slow end stops the source.
 #[derive(Debug)]
 #[must_use = "a stream does nothing until it is ended, by `for_each` or `collect`"]
@@ -325,6 +326,7 @@ where
     let mut panic = None;
     let result = evener_pool::in_place_scope(|scope| {
         let ended = &ended;
+        let _panicked = EndOnDrop(ended);
         let mut groups: VecDeque<Arc<Group<I::Item, S::Out>>> = VecDeque::new();
         let mut exhausted = false;
         loop {
@@ -389,6 +391,15 @@ where
     }
 }
 
+/// The stream ends when its body does, by a panic as well; groups that are left are not computed.
+struct EndOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The items of a group: what the stages take long enough for, or what the source gives in that time.
 fn gather<I: Iterator>(source: &mut I, costs: Costs, slow: bool, started: Instant) -> Vec<I::Item> {
     let group = GROUP.as_nanos() as f64;
@@ -396,9 +407,6 @@ fn gather<I: Iterator>(source: &mut I, costs: Costs, slow: bool, started: Instan
         true => 1,
         false => ((group / costs.stages.max(1.0)) as usize).clamp(1, MOST),
     };
-    if costs.source * (size as f64) < group {
-        return source.by_ref().take(size).collect();
-    }
     let mut items = Vec::new();
     for item in source.by_ref().take(size) {
         items.push(item);

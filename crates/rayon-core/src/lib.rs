@@ -9,7 +9,8 @@
 //!
 //! What differs from rayon-core: a job that is added wakes nobody at once, but is taken by an idle thread when it has lain
 //! for some microseconds; threads of the default global pool are started when there is work for them; and a thread of the
-//! program that calls into that pool works in it, in place of one of its threads, instead of waiting.
+//! program that calls into that pool works in it, in place of one of its threads, instead of waiting. A join deep inside other
+//! joins may run both of its closures on one thread.
 //!
 //! ```
 //! let (a, b) = rayon_core::join(|| 1 + 1, || 2 + 2);

@@ -43,7 +43,7 @@ fn raw_outputs_have_the_video_and_the_sound_is_told_of() {
     let frame = 64 * 48 * 3 / 2;
     for (name, arguments) in [("out.yuv", ""), ("out.bin", " -- -f rawvideo")] {
         let done = folder.line(&format!("filter null -i in.mkv -o {name}{arguments}"));
-        let note = "note: in.mkv: sound left out, as .yuv holds only samples\n";
+        let note = "note: in.mkv: audio left out, as .yuv holds only samples\n";
         assert_eq!(
             done.succeeded().stderr.matches(note).count(),
             1,

@@ -294,7 +294,7 @@ fn a_stream_that_the_output_cannot_hold_is_left_out_with_a_line() {
     );
 
     let done = folder.line("filter flip=h -i film.mkv -o out.y4m");
-    let note = "evener: note: film.mkv: sound, subtitles dropped: y4m holds only video\n";
+    let note = "evener: note: film.mkv: audio, subtitles dropped: y4m holds only video\n";
     assert!(done.succeeded().stderr.starts_with(note), "{}", done.stderr);
     let done = folder.line("filter flip=h -i film.mkv -o null:");
     assert!(
@@ -309,7 +309,7 @@ fn a_stream_that_the_output_cannot_hold_is_left_out_with_a_line() {
         "-i film.mkv -map 0:v -map 0:a -map 0:a -c copy two.mkv",
     );
     let done = folder.line("filter flip=h -i two.mkv -o out.flv");
-    let line = "sound (aac) of two.mkv left out, as .flv cannot hold it; write .mkv to keep it\n";
+    let line = "audio (aac) of two.mkv left out, as .flv cannot hold it; write .mkv to keep it\n";
     assert!(done.succeeded().stderr.contains(line), "{}", done.stderr);
     let streams = ffprobe(&folder, "out.flv", STREAMS);
     let count = |codec: &str| streams.matches(codec).count();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::job::{Outcome, StackJob, shared_job};
+use crate::job::{Outcome, StackJob, heap_job};
 use crate::latch::CountLatch;
 use crate::pool::{self, Shared};
 use crate::worker::Worker;
@@ -93,13 +93,13 @@ pub(crate) fn spawn_broadcast_in<OP>(work: OP, shared: &Arc<Shared>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let pool = Arc::clone(shared);
-    let job = Arc::new(move || {
-        pool.catch(|| BroadcastContext::with(&work));
-        pool.release();
-    });
+    let work = Arc::new(work);
     shared.send_to_all(shared.workers.iter().map(|_| {
         shared.hold();
-        shared_job(&job)
+        let (pool, work) = (Arc::clone(shared), Arc::clone(&work));
+        heap_job(move || {
+            pool.catch(move || BroadcastContext::with(&*work));
+            pool.release();
+        })
     }));
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use crate::deque;
 use crate::pool::{self, MAX_WORKERS, Shared};
 use crate::sync::thread;
 use crate::thread_pool::ThreadPool;
@@ -226,9 +227,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             std::mem::forget(Arc::clone(&shared));
             let worker = &shared.workers[0];
             worker.own(None);
-            worker
-                .active
-                .store(true, std::sync::atomic::Ordering::SeqCst);
+            // Nobody says when it begins a call, so each push looks whether somebody watches.
+            worker.deque.want(deque::CALL);
             Worker::set_current(worker);
         }
         // Whether an error or a panic ends this, the threads that were started end as well.

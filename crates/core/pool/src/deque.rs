@@ -31,7 +31,7 @@ const CAPACITY: usize = 4;
 pub(crate) const NOTHING: u8 = 0;
 /// Make its oldest job public.
 pub(crate) const EXPOSE: u8 = 1;
-/// Call somebody who looks for jobs, since nobody does; and make the oldest public.
+/// Call somebody who looks for jobs, and make the oldest public. It stays until the owner's call ends.
 pub(crate) const CALL: u8 = 2;
 
 /// What the owner writes all the time. Whoever reads it takes the line from the owner, which then waits for it.
@@ -122,7 +122,7 @@ impl Deque {
     #[inline(always)]
     fn private(&self) -> usize {
         let bottom = self.owner.bottom.load(Ordering::Relaxed);
-        bottom.wrapping_sub(self.public.split.load(Ordering::Relaxed))
+        bottom.wrapping_sub(self.public.split.load(Ordering::Acquire))
     }
 
     /// Adds the latest job, for which there is room. Says what is wanted of the owner, which then calls
@@ -165,16 +165,16 @@ impl Deque {
         }
         self.owner
             .bottom
-            .store(index.wrapping_add(1), Ordering::Relaxed);
+            .store(index.wrapping_add(1), Ordering::Release);
         false
     }
 
     /// Lowers `bottom` to the latest job. Whether that is private, and so the owner's.
     #[inline(always)]
     fn lower(&self, bottom: usize) -> bool {
-        self.owner.bottom.store(bottom, Ordering::Relaxed);
+        self.owner.bottom.store(bottom, Ordering::Release);
         barrier::light(self.public.fences);
-        let split = self.public.split.load(Ordering::Relaxed);
+        let split = self.public.split.load(Ordering::Acquire);
         // No thief has raised `split` above a private job, or sees `bottom` below it.
         bottom.wrapping_sub(split).cast_signed() >= 0
     }
@@ -195,10 +195,10 @@ impl Deque {
         if bottom.wrapping_sub(*top).cast_signed() < 0 {
             self.owner
                 .bottom
-                .store(bottom.wrapping_add(1), Ordering::Relaxed);
+                .store(bottom.wrapping_add(1), Ordering::Release);
             return None;
         }
-        self.public.split.store(bottom, Ordering::Relaxed);
+        self.public.split.store(bottom, Ordering::Release);
         // SAFETY: no thief has taken it, as `top` says, and none can before the lock is free, when it is private.
         Some(unsafe { self.read(bottom) })
     }
@@ -218,11 +218,20 @@ impl Deque {
     /// Makes the oldest job public, if none is. Returns what was wanted. The owner only.
     pub(crate) fn expose(&self) -> u8 {
         let top = lock(&self.lock);
-        let wanted = self.public.wanted.swap(NOTHING, Ordering::Relaxed);
-        if self.public.split.load(Ordering::Relaxed) == *top && self.len_from(*top) > 0 {
+        let wanted = self.public.wanted.load(Ordering::Relaxed);
+        if wanted == EXPOSE {
+            // Another thread that has asked meanwhile is answered by what follows.
+            let _ = self.public.wanted.compare_exchange(
+                EXPOSE,
+                NOTHING,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+        if self.public.split.load(Ordering::Acquire) == *top && self.len_from(*top) > 0 {
             self.public
                 .split
-                .store(top.wrapping_add(1), Ordering::Relaxed);
+                .store(top.wrapping_add(1), Ordering::Release);
         }
         wanted
     }
@@ -230,14 +239,19 @@ impl Deque {
     /// Whether thieves find a job without asking, as of some moment. The owner only.
     #[inline(always)]
     pub(crate) fn is_public(&self) -> bool {
-        self.public.split.load(Ordering::Relaxed) != self.public.top.load(Ordering::Relaxed)
+        self.public.split.load(Ordering::Acquire) != self.public.top.load(Ordering::Relaxed)
     }
 
     /// Tells the owner what to do at its next push.
     pub(crate) fn want(&self, what: u8) {
         if self.public.wanted.load(Ordering::Relaxed) < what {
-            self.public.wanted.store(what, Ordering::Relaxed);
+            self.public.wanted.fetch_max(what, Ordering::Relaxed);
         }
+    }
+
+    /// Nothing is wanted of the owner any more.
+    pub(crate) fn want_nothing(&self) {
+        self.public.wanted.store(NOTHING, Ordering::Relaxed);
     }
 
     fn len_from(&self, top: usize) -> usize {
@@ -258,11 +272,11 @@ impl Deque {
 
     /// Takes the oldest job if it is public. Where none is, this reads nothing that the owner writes.
     pub(crate) fn steal(&self) -> Option<JobRef> {
-        if self.public.split.load(Ordering::Relaxed) == self.public.top.load(Ordering::Relaxed) {
+        if self.public.split.load(Ordering::Acquire) == self.public.top.load(Ordering::Relaxed) {
             return None;
         }
         let mut top = self.try_lock()?;
-        if self.public.split.load(Ordering::Relaxed) == *top || self.len_from(*top) == 0 {
+        if self.public.split.load(Ordering::Acquire) == *top || self.len_from(*top) == 0 {
             return None;
         }
         // SAFETY: the job is public, so the owner does not take it without the lock.
@@ -280,15 +294,15 @@ impl Deque {
         if self.len_from(*top) == 0 {
             return None;
         }
-        let split = self.public.split.load(Ordering::Relaxed);
+        let split = self.public.split.load(Ordering::Acquire);
         if split == *top {
             self.public
                 .split
-                .store(top.wrapping_add(1), Ordering::Relaxed);
+                .store(top.wrapping_add(1), Ordering::Release);
             barrier::heavy();
             if self.len_from(*top) == 0 {
                 // The owner has taken it, or waits for the lock to do so.
-                self.public.split.store(split, Ordering::Relaxed);
+                self.public.split.store(split, Ordering::Release);
                 return None;
             }
         }
@@ -306,6 +320,6 @@ impl Deque {
     fn advance(&self, top: &mut usize) {
         *top = top.wrapping_add(1);
         self.public.top.store(*top, Ordering::Relaxed);
-        self.public.split.store(*top, Ordering::Relaxed);
+        self.public.split.store(*top, Ordering::Release);
     }
 }

@@ -28,6 +28,8 @@ const FORCE: Duration = Duration::from_micros(12);
 const SEARCH: Duration = Duration::from_micros(25);
 /// How long the watcher sleeps between two looks.
 const BEAT: Duration = Duration::from_micros(50);
+/// A guest, whom its latch wakes, looks less often after a while.
+const LONGEST_BEAT: Duration = Duration::from_micros(400);
 /// The watch ends when nobody was busy for so long.
 const QUIET: Duration = Duration::from_micros(500);
 
@@ -71,7 +73,7 @@ impl Search {
         let take = |take: fn(&Deque) -> Option<JobRef>| {
             worker
                 .others(shared)
-                .find_map(|other| Some((take(&other.deque)?, other.root())))
+                .find_map(|other| worker.take_from(other, take))
         };
         if let Some(found) = take(Deque::steal) {
             return Some(found);
@@ -145,7 +147,11 @@ impl Rouse {
     fn go(self, shared: &Shared) {
         match self {
             Rouse::Unpark(Some(thread)) => thread.unpark(),
-            Rouse::Start(index) => shared.start_thread(index),
+            Rouse::Start(index) => {
+                if !shared.start_thread(index) {
+                    lock(&shared.idle.state).unstarted.push(index);
+                }
+            }
             Rouse::Unpark(None) | Rouse::Nobody => {}
         }
     }
@@ -183,7 +189,12 @@ impl Waiter<'_> {
             return Some(End::Other);
         }
         let own = self.worker.root();
-        if let Some(job) = self.worker.take_mail() {
+        // Who waits for a latch has taken its own jobs. A guest may have left some.
+        let local = match self.latch {
+            Some(_) => self.worker.take_mail(),
+            None => self.worker.take_local(),
+        };
+        if let Some(job) = local {
             return Some(End::Job(job, own));
         }
         if !self.worker.is_guest()
@@ -319,7 +330,11 @@ impl Idle {
             false => state.unstarted.push(borrowed.index),
         }
         drop(state);
-        if worker.has_mail.load(Ordering::Acquire) {
+        // What came meanwhile, and found nobody to wake.
+        if worker.has_mail.load(Ordering::Acquire)
+            || worker.deque.len() > 0
+            || shared.has_injected()
+        {
             self.wake_owner(worker, shared);
         }
     }
@@ -345,6 +360,9 @@ impl Idle {
         if latch.is_some_and(|latch| !latch.prepare()) {
             return None;
         }
+        if worker.is_guest() {
+            return wait_as_guest(&mut waiter);
+        }
         let mut watches = self.lie_down(worker);
         loop {
             let end = match watches {
@@ -352,6 +370,10 @@ impl Idle {
                 false => self.sleep(&mut waiter),
             };
             if let Some(end) = end {
+                if matches!(end, End::Other) && waiter.shared.has_injected() {
+                    // This worker may have been woken for it.
+                    self.wake_one(waiter.shared);
+                }
                 return end.job();
             }
             watches = !watches;
@@ -415,7 +437,7 @@ impl Idle {
         let mut quiet: Option<Instant> = None;
         loop {
             if let Some(end) = waiter.look() {
-                self.leave(shared, matches!(end, End::Job(..)));
+                self.leave(shared);
                 return Some(end);
             }
             if !shared.is_quiet() {
@@ -441,25 +463,24 @@ impl Idle {
         }
     }
 
-    /// The watcher leaves. With a job it wakes the next, since there may be more. Otherwise nobody needs to wake before
-    /// there is work: those who are busy call a watcher at their next push.
-    fn leave(&self, shared: &Shared, with_job: bool) {
+    /// The watcher leaves. The next sleeper watches in its place, since there may be more.
+    fn leave(&self, shared: &Shared) {
         let mut state = lock(&self.state);
-        if with_job {
-            let rouse = self.next_watcher(&mut state, shared);
-            drop(state);
-            return rouse.go(shared);
-        }
-        state.watcher = None;
-        self.watched.store(false, Ordering::SeqCst);
-        let sleepers = !state.parked.is_empty() || !state.unstarted.is_empty();
+        let rouse = self.next_watcher(&mut state, shared);
         drop(state);
-        if sleepers {
-            for worker in &shared.workers {
-                if worker.active.load(Ordering::Relaxed) {
-                    worker.deque.want(deque::CALL);
-                }
-            }
+        rouse.go(shared);
+    }
+}
+
+/// A guest takes nothing but parts of its own call, so it must not be the one whom others wake, nor the watcher. It looks for
+/// itself.
+fn wait_as_guest(waiter: &mut Waiter) -> Option<(JobRef, usize)> {
+    let mut pause = BEAT;
+    loop {
+        thread::park_timeout(pause);
+        if let Some(end) = waiter.look() {
+            return end.job();
         }
+        pause = (pause * 2).min(LONGEST_BEAT);
     }
 }

@@ -5,7 +5,6 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 
 use crate::latch::Signal;
 use crate::sync::{Mutex, lock};
@@ -27,8 +26,20 @@ impl JobRef {
     /// This is the only run, and what the job borrows is alive, as it is until the job has reported its end.
     #[inline]
     pub(crate) unsafe fn run(self) {
+        let unwound = AbortOnDrop;
         // SAFETY: promised by the caller; `run` was made for the type of `data`.
         unsafe { (self.run)(self.data) }
+        std::mem::forget(unwound);
+    }
+}
+
+/// Jobs catch what their closures throw. If something else unwinds, such as the drop of a second panic's payload, frames that
+/// other threads use would be left.
+struct AbortOnDrop;
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        std::process::abort();
     }
 }
 
@@ -127,21 +138,6 @@ pub(crate) fn heap_job<F: FnOnce() + Send>(work: F) -> JobRef {
     }
     JobRef {
         data: Box::into_raw(Box::new(work)).cast_const().cast(),
-        run: run::<F>,
-    }
-}
-
-/// One job that is run several times, once for each reference.
-pub(crate) fn shared_job<F: Fn() + Send + Sync>(work: &Arc<F>) -> JobRef {
-    /// # Safety
-    /// `data` came from `Arc::into_raw` below, once.
-    unsafe fn run<F: Fn()>(data: *const ()) {
-        // SAFETY: promised by the caller.
-        let work = unsafe { Arc::from_raw(data.cast::<F>()) };
-        work();
-    }
-    JobRef {
-        data: Arc::into_raw(Arc::clone(work)).cast(),
         run: run::<F>,
     }
 }

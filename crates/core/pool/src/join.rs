@@ -122,9 +122,9 @@ where
     );
     let job = job_b.as_job_ref();
     let index = worker.deque.next();
-    worker.push(job);
-    if offer && !worker.deque.is_public() {
-        worker.deque.expose();
+    match offer {
+        true => worker.push_offered(job),
+        false => worker.push(job),
     }
     let waits = Waits(worker, &job_b);
     let a = a(FnContext::new(injected));

@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::builder::{Handlers, ThreadPoolBuildError, ThreadPoolBuilder};
+use crate::deque;
 use crate::idle::{Borrowed, Idle};
 use crate::job::{JobRef, StackJob};
 use crate::latch::Latch;
@@ -60,10 +62,11 @@ impl Shared {
 
     /// Another handle.
     pub(crate) fn arc(&self) -> Arc<Shared> {
-        // SAFETY: `new` is the only way to make one, and puts it into an `Arc`; the caller's reference keeps it alive.
+        let this = self.workers[0].shared.load(Ordering::Relaxed).cast_const();
+        // SAFETY: `new` has stored the address of the `Arc` there; the caller's reference keeps it alive.
         unsafe {
-            Arc::increment_strong_count(self);
-            Arc::from_raw(self)
+            Arc::increment_strong_count(this);
+            Arc::from_raw(this)
         }
     }
 
@@ -101,7 +104,7 @@ impl Shared {
     /// A job for every worker.
     pub(crate) fn send_to_all(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
         for (worker, job) in self.workers.iter().zip(jobs) {
-            lock(&worker.mail).push(job);
+            lock(&worker.mail).push_back(job);
             worker.has_mail.store(true, Ordering::Release);
         }
         for worker in &self.workers {
@@ -142,10 +145,12 @@ impl Shared {
         self.holders.load(Ordering::Acquire) == 0
     }
 
-    /// Starts the thread of a worker. Where the system refuses, others do its work.
-    pub(crate) fn start_thread(&self, index: usize) {
+    /// Starts the thread of a worker. Whether the system has one.
+    pub(crate) fn start_thread(&self, index: usize) -> bool {
         let shared = self.arc();
-        let _ = thread::Builder::new().spawn(move || shared.work(index));
+        thread::Builder::new()
+            .spawn(move || shared.work(index))
+            .is_ok()
     }
 
     /// What the thread of a worker does, until the pool ends.
@@ -182,13 +187,21 @@ impl Shared {
     }
 
     fn panicked(&self, payload: Box<dyn Any + Send>) {
-        let handled = self
-            .handlers
-            .panic
-            .as_ref()
-            .is_some_and(|handler| catch_unwind(AssertUnwindSafe(|| handler(payload))).is_ok());
+        let handled = self.handlers.panic.as_ref().is_some_and(|handler| {
+            match catch_unwind(AssertUnwindSafe(|| handler(payload))) {
+                Ok(()) => true,
+                Err(payload) => {
+                    // Its drop might panic.
+                    std::mem::forget(payload);
+                    false
+                }
+            }
+        });
         if !handled {
-            eprintln!("a job that nobody waits for has panicked: aborting");
+            let _ = writeln!(
+                std::io::stderr(),
+                "a job that nobody waits for has panicked: aborting"
+            );
             std::process::abort();
         }
     }
@@ -219,6 +232,8 @@ impl Shared {
         {
             let guest = Guest::new(self, borrowed);
             if !calls {
+                // What is added without being offered calls somebody after all.
+                guest.worker().deque.want(deque::CALL);
                 return work(guest.worker(), true);
             }
             return self.call(|| work(guest.worker(), true));

@@ -7,7 +7,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use crate::broadcast::BroadcastContext;
-use crate::job::{JobFifo, JobRef, Outcome, heap_job, shared_job};
+use crate::job::{JobFifo, JobRef, Outcome, heap_job};
 use crate::latch::{CountLatch, Signal};
 use crate::pool::{self, Shared};
 use crate::sync::{Mutex, lock};
@@ -116,13 +116,17 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let scope = Alive(self);
-        self.base.send_to_all(move || {
-            // SAFETY: the scope waits for this job.
-            let scope = unsafe { scope.get() };
-            scope
-                .base
-                .run(|| BroadcastContext::with(|context| body(scope, context)));
+        let body = Arc::new(body);
+        self.base.send_to_all(|| {
+            let (scope, body) = (Alive(self), Arc::clone(&body));
+            self.base.job(move || {
+                // SAFETY: the scope waits for this job.
+                let scope = unsafe { scope.get() };
+                // What the body has captured is dropped before the end is reported.
+                scope
+                    .base
+                    .run(move || BroadcastContext::with(|context| body(scope, context)));
+            })
         });
     }
 }
@@ -162,13 +166,17 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let scope = Alive(self);
-        self.base.send_to_all(move || {
-            // SAFETY: the scope waits for this job.
-            let scope = unsafe { scope.get() };
-            scope
-                .base
-                .run(|| BroadcastContext::with(|context| body(scope, context)));
+        let body = Arc::new(body);
+        self.base.send_to_all(|| {
+            let (scope, body) = (Alive(self), Arc::clone(&body));
+            self.base.job(move || {
+                // SAFETY: the scope waits for this job.
+                let scope = unsafe { scope.get() };
+                // What the body has captured is dropped before the end is reported.
+                scope
+                    .base
+                    .run(move || BroadcastContext::with(|context| body(scope, context)));
+            })
         });
     }
 }
@@ -189,12 +197,10 @@ impl<'scope> Base<'scope> {
         heap_job(work)
     }
 
-    fn send_to_all(&self, work: impl Fn() + Send + Sync + 'scope) {
-        let work = Arc::new(work);
-        self.shared.send_to_all(self.shared.workers.iter().map(|_| {
-            self.ended.increment();
-            shared_job(&work)
-        }));
+    /// A job for each worker.
+    fn send_to_all(&self, job: impl Fn() -> JobRef) {
+        self.shared
+            .send_to_all(self.shared.workers.iter().map(|_| job()));
     }
 
     /// Runs a job or the body, and reports its end.
@@ -202,7 +208,12 @@ impl<'scope> Base<'scope> {
         let result = match Outcome::of(work) {
             Outcome::Done(result) => Some(result),
             Outcome::Panicked(payload) => {
-                lock(&self.panic).get_or_insert(payload);
+                let mut first = lock(&self.panic);
+                match *first {
+                    None => *first = Some(payload),
+                    // Its drop might panic.
+                    Some(_) => std::mem::forget(payload),
+                }
                 None
             }
         };

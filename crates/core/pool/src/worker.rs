@@ -1,6 +1,7 @@
 //! A worker: its deque, the thread that owns it, and what it does when it has nothing to do.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ pub(crate) struct Worker {
     /// Jobs that are to run in order; see [`JobFifo`].
     pub(crate) fifo: JobFifo,
     /// Jobs that this worker is to run, and no other.
-    pub(crate) mail: Mutex<Vec<JobRef>>,
+    pub(crate) mail: Mutex<VecDeque<JobRef>>,
     pub(crate) has_mail: AtomicBool,
     /// Whether the owner runs a job.
     pub(crate) active: AtomicBool,
@@ -103,6 +104,7 @@ impl Worker {
 
     /// The guest leaves.
     pub(crate) fn leave(&self) {
+        self.deque.want_nothing();
         self.active.store(false, Ordering::Release);
         self.guest.store(false, Ordering::Relaxed);
         self.root.store(0, Ordering::Relaxed);
@@ -123,9 +125,17 @@ impl Worker {
 
     #[cold]
     fn attend(&self) {
-        let call = self.deque.expose() == deque::CALL;
-        if call {
+        if self.deque.expose() == deque::CALL {
             self.shared().idle.call_watcher(self.shared());
+        }
+    }
+
+    /// Adds the latest job, for which there is room, and offers it to those who are awake.
+    #[inline]
+    pub(crate) fn push_offered(&self, job: JobRef) {
+        self.deque.push(job);
+        if !self.deque.is_public() {
+            self.deque.expose();
         }
     }
 
@@ -140,7 +150,12 @@ impl Worker {
     /// Adds a job that is not taken back, so it is offered at once.
     pub(crate) fn push_spawned(&self, job: JobRef) {
         if self.deque.is_full() {
-            return self.shared().inject(job);
+            if !self.is_guest() {
+                return self.shared().inject(job);
+            }
+            // Guests do not look into the queue of all. This is for its own call.
+            lock(&self.mail).push_back(job);
+            return self.has_mail.store(true, Ordering::Release);
         }
         self.push(job);
         self.shared().idle.call_watcher(self.shared());
@@ -161,7 +176,7 @@ impl Worker {
             return None;
         }
         let mut mail = lock(&self.mail);
-        let job = (!mail.is_empty()).then(|| mail.remove(0));
+        let job = mail.pop_front();
         self.has_mail.store(!mail.is_empty(), Ordering::Release);
         job
     }
@@ -201,17 +216,32 @@ impl Worker {
         self.root.load(Ordering::Relaxed)
     }
 
+    /// A job of another worker's, and the root that it belongs to.
+    pub(crate) fn take_from(
+        &self,
+        other: &Worker,
+        take: impl Fn(&Deque) -> Option<JobRef>,
+    ) -> Option<(JobRef, usize)> {
+        let job = take(&other.deque)?;
+        let root = other.root();
+        if self.is_guest() && root != self.root() {
+            // The other has begun something else meanwhile, of which this may be a part.
+            self.shared().inject(job);
+            return None;
+        }
+        Some((job, root))
+    }
+
     /// Any job there is, for somebody who yields.
     pub(crate) fn take_any(&self) -> Option<(JobRef, usize)> {
         let shared = self.shared();
         let own = self.take_local().or_else(|| shared.take_injected());
         own.map(|job| (job, self.root())).or_else(|| {
             self.others(shared).find_map(|other| {
-                let job = other
-                    .deque
-                    .steal()
-                    .or_else(|| other.deque.steal_private())?;
-                Some((job, other.root()))
+                other.deque.want(deque::EXPOSE);
+                self.take_from(other, |deque| {
+                    deque.steal().or_else(|| deque.steal_private())
+                })
             })
         })
     }

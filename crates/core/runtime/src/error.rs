@@ -19,9 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The operating system does not let a thread run on the processor that was named.
-    #[error(
-        "thread {name} cannot run on processor {cpu} ({source}): see evener topology for those there are"
-    )]
+    #[error("thread {name} cannot run on CPU {cpu} ({source}): evener topology lists the CPUs")]
     Pinned {
         /// The name of the thread.
         name: &'static str,

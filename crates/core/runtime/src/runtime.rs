@@ -410,7 +410,7 @@ mod tests {
     fn one_stream_at_a_time_has_workers_keep_to_processors() {
         let all = allowed();
         if all < 2 {
-            evener_testing::skip("one processor");
+            evener_testing::skip("one CPU");
             return;
         }
         let of = |workers| Runtime::builder().workers(workers);

@@ -92,7 +92,7 @@ mod os {
         let mut set = CpuSet::new();
         for &cpu in cpus {
             if cpu >= CpuSet::MAX_CPU {
-                let what = format!("processor numbers go up to {}", CpuSet::MAX_CPU - 1);
+                let what = format!("CPU numbers go up to {}", CpuSet::MAX_CPU - 1);
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
             }
             set.set(cpu);

@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// The operating system refused a set of processors.
     #[error(
-        "worker {worker} cannot run on processors {cpus:?} ({source}): name processors this process may use"
+        "worker {worker} cannot run on CPUs {cpus:?} ({source}): name CPUs that this process may use"
     )]
     Place {
         /// Which worker.

@@ -16,7 +16,7 @@ pub enum Unsupported {
     #[error("no parameter sets yet")]
     NotYet,
     /// So many samples a second.
-    #[error("a sound of {0} samples a second")]
+    #[error("audio with {0} samples per second")]
     Rate(u32),
 }
 

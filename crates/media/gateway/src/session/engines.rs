@@ -126,7 +126,7 @@ impl<'scope, 'env> Crew<'scope, 'env> {
             .iter()
             .fold(1.0, |least: f64, load| least.min(load.busy));
         let reason = format!(
-            "1 more engine after {:.0} s: each of {} was busy {:.0} % of the time or more, and none waited for a processor",
+            "1 more engine after {:.0} s: each of {} was busy {:.0} % of the time or more, and none waited for a CPU",
             self.shared.began.elapsed().as_secs_f64(),
             loads.len(),
             100.0 * least

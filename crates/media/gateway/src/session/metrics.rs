@@ -18,7 +18,7 @@ const ENGINE: [Row<EngineStatus>; 9] = [
         (
             "engine_busy_ratio",
             "gauge",
-            "Share of the time of its thread on a processor.",
+            "Share of the time that its thread ran on a CPU.",
         ),
         |e| e.busy,
     ),
@@ -26,7 +26,7 @@ const ENGINE: [Row<EngineStatus>; 9] = [
         (
             "engine_waited_ratio",
             "gauge",
-            "Share of the time of its thread without a processor.",
+            "Share of the time that its thread waited for a CPU.",
         ),
         |e| e.waited,
     ),

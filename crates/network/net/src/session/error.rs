@@ -20,9 +20,7 @@ pub enum SessionError {
         reason: &'static str,
     },
     /// A processor that the process may not use.
-    #[error(
-        "processor {0}: there is none of this number that this process may use; --core names another"
-    )]
+    #[error("CPU {0}: this process may not use a CPU of this number; choose another with --core")]
     Core(usize),
     /// The sizes of memory cannot be.
     #[error(transparent)]

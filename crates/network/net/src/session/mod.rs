@@ -239,7 +239,7 @@ impl fmt::Display for RunSession {
         let addresses: Vec<String> = addresses.map(|own| own.address.to_string()).collect();
         write!(f, "{} on {}", addresses.join(" and "), self.name)?;
         if let Some(core) = self.core {
-            write!(f, ", on processor {core}")?;
+            write!(f, ", on CPU {core}")?;
         }
         write!(f, "; applications at {}", self.listener.address())?;
         match self.metrics_address() {

@@ -204,11 +204,7 @@ impl Search {
         let incumbent = self.cost().unwrap_or(1e-3);
         let saved = (1.0 - mu.exp()) * self.remaining(totals);
         let switch = mu + sigma < -LEAST_SWITCH && saved > 1.0;
-        let pinned = if pinned {
-            " on processors of their own"
-        } else {
-            ""
-        };
+        let pinned = if pinned { " on CPUs of their own" } else { "" };
         let (cost, change) = (Time(incumbent * mu.exp()), Change(mu.exp()));
         let decided = if switch {
             "switch"

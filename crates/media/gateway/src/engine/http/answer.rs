@@ -341,7 +341,7 @@ impl Engine {
                     transport_begins(from, ready, now)
                 }
                 Ok(false) if now.saturating_duration_since(asked.since) > BEGINNING => {
-                    let text = format!("{}: no key picture came in time", from.name);
+                    let text = format!("{}: no keyframe came in time", from.name);
                     Err(Refused::late(text))
                 }
                 begins => begins,

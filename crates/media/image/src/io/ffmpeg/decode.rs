@@ -154,8 +154,7 @@ impl Decoder {
         let probed = Probed::default();
         let mut origin = Origin::new(OsStr::new("pipe:0"), &name, &probed);
         origin.lost.push(
-            "sound, titles and colour tags are left out, as a pipe can be read only once"
-                .to_owned(),
+            "audio, titles and colour tags are dropped: a pipe can be read only once".to_owned(),
         );
         let file = FileArgument {
             argument: "pipe:0".into(),

@@ -72,7 +72,7 @@ pub(super) enum StreamKind {
 impl StreamKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            StreamKind::Audio => "sound",
+            StreamKind::Audio => "audio",
             StreamKind::Subtitles => "subtitles",
             StreamKind::Attachment => "attachment",
             StreamKind::Cover => "cover picture",
@@ -110,7 +110,7 @@ impl Origin {
         let mut lost = Vec::new();
         let streams = if is_address(file) {
             if probed.streams.iter().any(|s| s.codec_type == "audio") {
-                lost.push("the sound is left out, as it is only copied from files".to_owned());
+                lost.push("audio is dropped: it is only copied from files".to_owned());
             }
             Vec::new()
         } else {

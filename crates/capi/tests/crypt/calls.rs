@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
-use crate::*;
+use evener_c::*;
 
 /// A handle that is freed.
 pub struct Handle<T> {

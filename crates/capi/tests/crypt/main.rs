@@ -6,7 +6,7 @@ mod calls;
 use std::process::Command;
 use std::thread;
 
-use crate::{EVENER_CHUNK, EVENER_TAG, Secret, Status};
+use evener_c::{EVENER_CHUNK, EVENER_TAG, Secret, Status};
 use evener_crypt::keys::Key;
 use evener_crypt::session::{self, Options, new_key_file};
 use evener_runtime::Runtime;

@@ -1,9 +1,11 @@
 //! Streams that cannot be opened.
 
+#![allow(unsafe_code)]
+
 use std::ffi::{CStr, CString};
 use std::ptr::null_mut;
 
-use crate::*;
+use evener_c::*;
 
 /// What opening a stream under this plan gives, and the reason.
 fn open(plan: &str) -> (Status, String) {
