@@ -60,7 +60,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage. On Ctrl-C or a closed pipe
 evener dies by the signal, which a shell shows as 130 or 141.";
 
 #[derive(Parser)]
-#[command(version, about = ABOUT, after_help = HELP, max_term_width = 100)]
+#[command(name = "evener", version, about = ABOUT, after_help = HELP, max_term_width = 100)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
 struct Cli {
     #[command(subcommand)]

@@ -43,7 +43,7 @@ fn what_cannot_run_is_said_in_a_line() {
         ),
         (
             "net run --device tun:t --address 10.0.0.1/8 --core 900",
-            &["processor 900", "--core"],
+            &["CPU 900", "--core"],
         ),
         (
             "net run --device tun:t,queue=0 --address 10.0.0.1/8",
