@@ -161,7 +161,7 @@ impl Origin {
         }
     }
 
-    /// The same without its sound.
+    /// The same without its audio.
     #[must_use]
     pub fn without_audio(mut self) -> Origin {
         self.streams.retain(|s| s.kind != StreamKind::Audio);
@@ -213,7 +213,7 @@ impl Origin {
         self.mastering.is_some()
     }
 
-    /// The kinds of the other streams, such as `sound, subtitles`; empty if there are none.
+    /// The kinds of the other streams, such as `audio, subtitles`; empty if there are none.
     pub fn other_streams(&self) -> String {
         let mut names: Vec<&str> = self.streams.iter().map(|s| s.kind.name()).collect();
         names.dedup();
@@ -419,7 +419,7 @@ mod tests {
         let all = origin(json);
         let indices = |of: &Origin| of.streams.iter().map(|s| s.index).collect::<Vec<_>>();
         assert_eq!(indices(&all), [0, 3, 4]);
-        assert_eq!(all.other_streams(), "sound, cover picture, subtitles");
+        assert_eq!(all.other_streams(), "audio, cover picture, subtitles");
         assert_eq!(
             all.lost,
             ["left out: further streams of video, streams of data"]
