@@ -51,12 +51,13 @@ impl Places {
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, owner: Owner) -> Option<&mut Application> {
+        self.place(owner)?.application.as_deref_mut()
+    }
+
+    fn place(&mut self, owner: Owner) -> Option<&mut Place> {
         let at = owner.0 as usize % APPLICATIONS;
-        let place = self
-            .0
-            .get_mut(at)
-            .filter(|place| place.owner(at) == owner)?;
-        place.application.as_deref_mut()
+        let place = self.0.get_mut(at)?;
+        (place.owner(at) == owner).then_some(place)
     }
 
     /// All, with their owners.
@@ -75,8 +76,7 @@ impl Places {
 
     /// Frees the place of an owner. Whether it had one.
     pub fn remove(&mut self, owner: Owner) -> bool {
-        let at = owner.0 as usize % APPLICATIONS;
-        let place = self.0.get_mut(at).filter(|place| place.owner(at) == owner);
-        place.is_some_and(|place| place.application.take().is_some())
+        self.place(owner)
+            .is_some_and(|place| place.application.take().is_some())
     }
 }

@@ -9,28 +9,63 @@ use crate::exec::backward::Mode;
 use crate::exec::cost::Predicted;
 use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE};
 
+/// One of the three.
+pub(super) struct Backward {
+    structure: &'static Structure,
+    mode: for<'a> fn(&'a Plane) -> Mode<'a>,
+    work: fn(&Predicted) -> Work,
+}
+
 /// Nothing is stored.
-pub(super) struct Backward;
+pub(super) static PLAIN: Backward = Backward {
+    structure: &BACKWARD,
+    mode: |_| Mode::Plain,
+    work: |plane| plane.backward,
+};
+
+/// Elements are kept; the first pass forgets those of the frame before.
+pub(super) static CACHED: Backward = Backward {
+    structure: &BACKWARD_CACHED,
+    mode: |plane| Mode::Cached(plane.cache()),
+    work: |plane| plane.cached,
+};
+
+/// Elements are written, and not read.
+pub(super) static STORE: Backward = Backward {
+    structure: &BACKWARD_STORE,
+    mode: |_| Mode::Store,
+    work: |plane| plane.store,
+};
+
+impl Backward {
+    fn is_cached(&self) -> bool {
+        self.structure == &BACKWARD_CACHED
+    }
+}
 
 impl FrameExecutor for Backward {
     fn structure(&self) -> &'static Structure {
-        &BACKWARD
+        self.structure
     }
 
     fn prepare(&self, plane: &Plane) {
         plane.backward();
+        (self.mode)(plane);
     }
 
     fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items()])
+        Some(vec![service.items(); if self.is_cached() { 2 } else { 1 }])
     }
 
     fn work(&self, plane: &Predicted) -> Work {
-        plane.backward
+        (self.work)(plane)
     }
 
     fn times_computed(&self) -> Option<fn(u64) -> u64> {
-        Some(|times| times)
+        match self.is_cached() {
+            true => Some(|times| times.min(1)),
+            false => Some(|times| times),
+        }
     }
 
     fn run(
@@ -40,103 +75,18 @@ impl FrameExecutor for Backward {
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        pull(service, part, frames, scratch, |_| Mode::Plain);
-        Ok(())
-    }
-}
-
-/// Elements are kept; the first pass forgets those of the frame before.
-pub(super) struct Cached;
-
-impl FrameExecutor for Cached {
-    fn structure(&self) -> &'static Structure {
-        &BACKWARD_CACHED
-    }
-
-    fn prepare(&self, plane: &Plane) {
-        plane.backward();
-        plane.cache();
-    }
-
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items(); 2])
-    }
-
-    fn work(&self, plane: &Predicted) -> Work {
-        plane.cached
-    }
-
-    fn times_computed(&self) -> Option<fn(u64) -> u64> {
-        Some(|times| times.min(1))
-    }
-
-    fn run(
-        &self,
-        service: &FilterService,
-        part: &Part,
-        frames: Frames<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<(), String> {
-        if part.pass == 0 {
+        if self.is_cached() && part.pass == 0 {
             for (_, plane) in service.computed() {
                 plane.cache().clear(part.items.clone(), service.items());
             }
-        } else {
-            pull(service, part, frames, scratch, |plane| {
-                Mode::Cached(plane.cache())
-            });
+            return Ok(());
         }
+        let (simd, scratch) = (service.simd, &mut scratch.backward);
+        service.each(part, frames, |plane, source, rows, target| {
+            plane
+                .backward()
+                .rows(simd, source, rows, target, scratch, (self.mode)(plane));
+        });
         Ok(())
     }
-}
-
-/// Elements are written, and not read.
-pub(super) struct Store;
-
-impl FrameExecutor for Store {
-    fn structure(&self) -> &'static Structure {
-        &BACKWARD_STORE
-    }
-
-    fn prepare(&self, plane: &Plane) {
-        plane.backward();
-    }
-
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items()])
-    }
-
-    fn work(&self, plane: &Predicted) -> Work {
-        plane.store
-    }
-
-    fn times_computed(&self) -> Option<fn(u64) -> u64> {
-        Some(|times| times)
-    }
-
-    fn run(
-        &self,
-        service: &FilterService,
-        part: &Part,
-        frames: Frames<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<(), String> {
-        pull(service, part, frames, scratch, |_| Mode::Store);
-        Ok(())
-    }
-}
-
-fn pull(
-    service: &FilterService,
-    part: &Part,
-    frames: Frames<'_>,
-    scratch: &mut Scratch,
-    mode: impl for<'a> Fn(&'a Plane) -> Mode<'a>,
-) {
-    let (simd, scratch) = (service.simd, &mut scratch.backward);
-    service.each(part, frames, |plane, source, rows, target| {
-        plane
-            .backward()
-            .rows(simd, source, rows, target, scratch, mode(plane));
-    });
 }

@@ -16,8 +16,10 @@ pub(crate) trait FrameExecutor: Sync {
     /// Makes the executors of a plane, which are otherwise made when they first run.
     fn prepare(&self, _plane: &Plane) {}
 
-    /// Items of each pass; `None` if the graph cannot run so.
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>>;
+    /// Items of each pass; `None` if the graph cannot run so. One pass over all rows, unless a structure says otherwise.
+    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
+        Some(vec![service.items()])
+    }
 
     /// What a plane costs of which all is predicted.
     fn work(&self, plane: &Predicted) -> Work;
@@ -57,9 +59,9 @@ impl<'a> Frames<'a> {
 /// All of them, in the order of [`structures::ALL`](crate::structures::ALL).
 pub(super) static EXECUTORS: [&dyn FrameExecutor; 7] = [
     &sequential::Sequential,
-    &backward::Backward,
-    &backward::Cached,
-    &backward::Store,
+    &backward::PLAIN,
+    &backward::CACHED,
+    &backward::STORE,
     &tiled::Tiled(&TILED),
     &tiled::Tiled(&FARM),
     &batched::Batched,

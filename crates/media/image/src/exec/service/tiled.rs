@@ -13,10 +13,6 @@ impl FrameExecutor for Tiled {
         self.0
     }
 
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items()])
-    }
-
     fn work(&self, plane: &Predicted) -> Work {
         plane.tiled
     }

@@ -1,4 +1,4 @@
-//! What clients are told of an origin that fails.
+//! Responses to clients when an origin fails.
 
 use std::fmt;
 

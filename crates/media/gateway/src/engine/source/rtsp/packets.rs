@@ -1,4 +1,4 @@
-//! Packets of tracks, and what is told of them.
+//! Packets of tracks, and receiver reports about them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
