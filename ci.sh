@@ -58,7 +58,8 @@ test() {
 
 doc() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked; }
 
-# Every interleaving of the deques, of the rings, of parking and of the flags in shared memory, on the code that runs. About a minute.
+# Every interleaving of the deques, of the rings, of parking and of the flags in shared memory, on the code that runs. About
+# a minute.
 loom() {
     RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom CARGO_PROFILE_RELEASE_LTO=off \
         cargo test -p evener-pool -p evener-runtime -p evener-net-client --release --lib --locked -- loom

@@ -39,11 +39,7 @@ adapter! {
     Zip { left: A, right: B }
 }
 adapter! {
-    /// See [`Loop::copied`](crate::Loop::copied).
-    Copied { base: P }
-}
-adapter! {
-    /// See [`Loop::cloned`](crate::Loop::cloned).
+    /// See [`Loop::cloned`](crate::Loop::cloned) and [`Loop::copied`](crate::Loop::copied).
     Cloned { base: P }
 }
 
@@ -142,23 +138,6 @@ impl<A: Exact, B: Exact> Parallel for Zip<A, B> {
 }
 
 impl<A: Exact, B: Exact> Exact for Zip<A, B> {}
-
-impl<'a, T: Copy + Send + Sync + 'a, P: Parallel<Item = &'a T>> Parallel for Copied<P> {
-    type Item = T;
-    const EXACT: bool = P::EXACT;
-
-    fn len(&self) -> usize {
-        self.base.len()
-    }
-
-    #[inline]
-    unsafe fn iter(&self, range: Range<usize>) -> impl Iterator<Item = T> {
-        // SAFETY: promised by the caller.
-        unsafe { self.base.iter(range) }.copied()
-    }
-}
-
-impl<'a, T: Copy + Send + Sync + 'a, P: Exact<Item = &'a T>> Exact for Copied<P> {}
 
 impl<'a, T: Clone + Send + Sync + 'a, P: Parallel<Item = &'a T>> Parallel for Cloned<P> {
     type Item = T;

@@ -5,7 +5,7 @@ use std::iter::{Product, Sum};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
-use crate::adapters::{Cloned, Copied, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
+use crate::adapters::{Cloned, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
 use crate::collect::FromPar;
 use crate::drive::{Exact, Parallel, Part, drive};
 
@@ -78,7 +78,7 @@ impl<P: Parallel> Loop<P> {
         Loop(Enumerate { base: self.0 })
     }
 
-    /// Pairs of the elements of two loops, as far as both have them.
+    /// Pairs of the elements of two loops. The longer one is cut.
     ///
     /// ```
     /// use evener::prelude::*;
@@ -102,11 +102,11 @@ impl<P: Parallel> Loop<P> {
     /// use evener::prelude::*;
     /// assert_eq!([3, 4].par().copied().max(), Some(4));
     /// ```
-    pub fn copied<'a, T: Copy + Send + Sync + 'a>(self) -> Loop<Copied<P>>
+    pub fn copied<'a, T: Copy + Send + Sync + 'a>(self) -> Loop<Cloned<P>>
     where
         P: Parallel<Item = &'a T>,
     {
-        Loop(Copied { base: self.0 })
+        self.cloned()
     }
 
     /// Clones of the elements.

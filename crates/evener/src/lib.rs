@@ -76,7 +76,7 @@ mod sort;
 mod sources;
 mod stream;
 
-pub use adapters::{Cloned, Copied, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
+pub use adapters::{Cloned, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
 pub use collect::FromPar;
 pub use drive::{Exact, Parallel};
 pub use end::Loop;

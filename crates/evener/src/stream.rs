@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use evener_pool::loops;
 
 /// A stream begins on one thread. After this long it is known what its parts take.
 const SERIAL: Duration = Duration::from_micros(100);
@@ -253,57 +255,55 @@ where
 }
 
 /// Some items on their way.
-struct Group<T, Out> {
-    /// The items, until somebody takes them.
-    items: Mutex<Option<Vec<T>>>,
-    /// Their results.
+struct Group<Out> {
     done: Mutex<Option<Done<Out>>>,
     is_done: AtomicBool,
-    /// Whom to tell.
-    caller: Thread,
 }
 
+/// What became of them.
 struct Done<Out> {
     results: Vec<Out>,
     panic: Option<Box<dyn std::any::Any + Send>>,
-    took: Duration,
-    items: usize,
+    /// Nanoseconds of an item.
+    cost: f64,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+impl<Out> Group<Out> {
+    fn new() -> Group<Out> {
+        Group {
+            done: Mutex::new(None),
+            is_done: AtomicBool::new(false),
+        }
+    }
 
-impl<T, Out> Group<T, Out> {
-    /// Runs the items through the stages, unless somebody did, or the stream has ended.
-    fn run(&self, stages: &impl Stages<T, Out = Out>, ended: &AtomicBool) {
-        let Some(items) = lock(&self.items).take() else {
-            return;
-        };
-        let started = Instant::now();
-        let mut done = Done {
-            results: Vec::with_capacity(items.len()),
-            panic: None,
-            took: Duration::ZERO,
-            items: items.len(),
-        };
+    /// Runs the items through the stages, unless the stream has ended.
+    fn run<T>(&self, items: Vec<T>, stages: &impl Stages<T, Out = Out>, ended: &AtomicBool) {
+        let (started, len) = (Instant::now(), items.len());
+        let mut results = Vec::with_capacity(len);
+        let mut panic = None;
         if !ended.load(Ordering::Relaxed) {
             let ran = catch_unwind(AssertUnwindSafe(|| {
-                items
-                    .into_iter()
-                    .for_each(|item| done.results.push(stages.run(item)));
+                for item in items {
+                    results.push(stages.run(item));
+                }
             }));
-            done.panic = ran.err();
+            panic = ran.err();
         }
-        done.took = started.elapsed();
-        *lock(&self.done) = Some(done);
+        *lock(&self.done) = Some(Done {
+            results,
+            panic,
+            cost: started.elapsed().as_nanos() as f64 / len as f64,
+        });
         self.is_done.store(true, Ordering::Release);
-        self.caller.unpark();
     }
 
     fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The rest of a stream, on all threads. This one reads, delivers, and computes when it would have to wait.
@@ -324,66 +324,65 @@ where
     let caller = thread::current();
     let most = 2 * evener_pool::current_num_threads() + 2;
     let mut panic = None;
-    let result = evener_pool::in_place_scope(|scope| {
-        let ended = &ended;
-        let _panicked = EndOnDrop(ended);
-        let mut groups: VecDeque<Arc<Group<I::Item, S::Out>>> = VecDeque::new();
-        let mut exhausted = false;
-        loop {
-            let slow = costs.source >= SLOW.as_nanos() as f64 && costs.source > 4.0 * costs.stages;
-            if !exhausted && groups.len() < most && (!slow || groups.is_empty()) {
-                let started = Instant::now();
-                let items = gather(&mut source, costs, slow, started);
-                if items.is_empty() {
-                    exhausted = true;
+    let result = loops::here(|| {
+        evener_pool::in_place_scope(|scope| {
+            let ended = &ended;
+            let _end = EndOnDrop(ended);
+            let mut groups: VecDeque<Arc<Group<S::Out>>> = VecDeque::new();
+            let mut exhausted = false;
+            loop {
+                let slow =
+                    costs.source >= SLOW.as_nanos() as f64 && costs.source > 4.0 * costs.stages;
+                if !exhausted && groups.len() < most && (!slow || groups.is_empty()) {
+                    let started = Instant::now();
+                    let items = gather(&mut source, costs, slow, started);
+                    if items.is_empty() {
+                        exhausted = true;
+                        continue;
+                    }
+                    let took = started.elapsed().as_nanos() as f64 / items.len() as f64;
+                    costs.source += (took - costs.source) / 4.0;
+                    let group = Arc::new(Group::new());
+                    groups.push_back(Arc::clone(&group));
+                    if slow {
+                        group.run(items, stages, ended);
+                    } else {
+                        let caller = caller.clone();
+                        scope.spawn(move |_| {
+                            group.run(items, stages, ended);
+                            caller.unpark();
+                        });
+                    }
+                }
+                let ready = match ordered {
+                    true => groups.front().filter(|group| group.is_done()).map(|_| 0),
+                    false => groups.iter().position(|group| group.is_done()),
+                };
+                let group = match ready.and_then(|at| groups.remove(at)) {
+                    Some(group) => group,
+                    None if groups.is_empty() && exhausted => return R::goes_on(),
+                    None if groups.len() >= most || exhausted => {
+                        help_or_wait();
+                        continue;
+                    }
+                    None => continue,
+                };
+                let Some(done) = lock(&group.done).take() else {
                     continue;
+                };
+                costs.stages += (done.cost - costs.stages) / 4.0;
+                for item in done.results {
+                    let result = end(item);
+                    if result.ends() {
+                        return result;
+                    }
                 }
-                let took = started.elapsed().as_nanos() as f64 / items.len() as f64;
-                costs.source += (took - costs.source) / 4.0;
-                let group = Arc::new(Group {
-                    items: Mutex::new(Some(items)),
-                    done: Mutex::new(None),
-                    is_done: AtomicBool::new(false),
-                    caller: caller.clone(),
-                });
-                groups.push_back(Arc::clone(&group));
-                if !slow {
-                    scope.spawn(move |_| group.run(stages, ended));
-                }
-            }
-            let ready = match ordered {
-                true => groups.front().filter(|group| group.is_done()).map(|_| 0),
-                false => groups.iter().position(|group| group.is_done()),
-            };
-            let group = match ready.and_then(|at| groups.remove(at)) {
-                Some(group) => group,
-                None if groups.is_empty() && exhausted => return R::goes_on(),
-                None if groups.len() >= most || exhausted || slow => {
-                    wait_or_help(&groups, stages, ended);
-                    continue;
-                }
-                None => continue,
-            };
-            let Some(done) = lock(&group.done).take() else {
-                continue;
-            };
-            if done.items > 0 {
-                let took = done.took.as_nanos() as f64 / done.items as f64;
-                costs.stages += (took - costs.stages) / 4.0;
-            }
-            for item in done.results {
-                let result = end(item);
-                if result.ends() {
-                    ended.store(true, Ordering::Relaxed);
-                    return result;
+                if let Some(payload) = done.panic {
+                    panic = Some(payload);
+                    return R::goes_on();
                 }
             }
-            if let Some(payload) = done.panic {
-                ended.store(true, Ordering::Relaxed);
-                panic = Some(payload);
-                return R::goes_on();
-            }
-        }
+        })
     });
     match panic {
         Some(payload) => resume_unwind(payload),
@@ -417,17 +416,10 @@ fn gather<I: Iterator>(source: &mut I, costs: Costs, slow: bool, started: Instan
     items
 }
 
-/// Computes the first group that nobody has begun, or waits until one is done.
-fn wait_or_help<T, Out>(
-    groups: &VecDeque<Arc<Group<T, Out>>>,
-    stages: &impl Stages<T, Out = Out>,
-    ended: &AtomicBool,
-) {
-    let unbegun = groups.iter().find(|group| lock(&group.items).is_some());
-    match unbegun {
-        Some(group) => group.run(stages, ended),
-        // A worker of the pool that waits runs other jobs.
-        None if evener_pool::yield_now() == Some(evener_pool::Yield::Executed) => {}
-        None => thread::park_timeout(Duration::from_millis(1)),
+/// Computes the oldest group that no other thread has taken, or waits until one is done. With the latest instead, the others
+/// would find nothing left where this thread began, until it is back.
+fn help_or_wait() {
+    if !loops::run_oldest() {
+        thread::park_timeout(Duration::from_millis(1));
     }
 }

@@ -1,10 +1,11 @@
 //! Loops of 1 to 10⁷ elements of 1 ns to 100 µs beside the plain loop and rayon with the best of several `with_min_len`.
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 use evener::prelude::*;
 use rayon::prelude::*;
 
-use crate::timing::times;
+use crate::timing::{median, times};
 use crate::work::{steps, work};
 
 pub fn table() {
@@ -22,6 +23,39 @@ pub fn table() {
             row("for_each", len, ns, steps);
             row("collect", len, ns, steps);
             row("sum", len, ns, steps);
+        }
+    }
+}
+
+/// Loops of 10,000 elements that begin after a pause, in which the threads fall asleep.
+pub fn pauses() {
+    println!("| loop, µs | pause, ms | evener, speed | rayon, speed |");
+    println!("| --- | --- | --- | --- |");
+    let data: Vec<u64> = (0..10_000).collect();
+    for ns in [30.0, 100.0, 400.0] {
+        let steps = black_box(steps(ns));
+        for pause in [0, 1, 5, 20] {
+            let sum = |x: &u64| work(*x, steps) >> 32;
+            let mut times = [const { Vec::new() }; 3];
+            for _ in 0..100 {
+                for (way, times) in times.iter_mut().enumerate() {
+                    std::thread::sleep(Duration::from_millis(pause));
+                    let start = Instant::now();
+                    black_box(match way {
+                        0 => data.iter().map(sum).sum::<u64>(),
+                        1 => data.par().map(sum).sum(),
+                        _ => data.par_iter().map(sum).sum(),
+                    });
+                    times.push(start.elapsed().as_nanos() as f64);
+                }
+            }
+            let [plain, evener, rayon] = times.map(median);
+            println!(
+                "| {:.0} | {pause} | {:.2} | {:.2} |",
+                plain / 1e3,
+                plain / evener,
+                plain / rayon
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`, `streams`.
+//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`, `pauses`, `streams`.
 mod loops;
 mod streams;
 mod timing;
@@ -13,9 +13,10 @@ fn main() {
             tree::table(&layers);
         }
         Some((what, _)) if what == "loops" => loops::table(),
+        Some((what, _)) if what == "pauses" => loops::pauses(),
         Some((what, _)) if what == "streams" => streams::table(),
         _ => {
-            eprintln!("say tree LAYERS…, loops or streams");
+            eprintln!("say tree LAYERS…, loops, pauses or streams");
             std::process::exit(2);
         }
     }

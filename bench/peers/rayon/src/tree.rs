@@ -48,7 +48,50 @@ fn chili(scope: &mut chili::Scope<'_>, node: &Option<Box<Node>>) -> u64 {
     n.value + left + right
 }
 
+/// A join of two closures that do nothing, inside a pool.
+fn empty() {
+    const JOINS: f64 = 1000.0;
+    let pair = |join: &(dyn Fn() + Sync)| (0..JOINS as u32).for_each(|_| join());
+    let t = times(
+        1e6,
+        11,
+        &mut [
+            &mut || {
+                evener_pool::scope(|_| pair(&|| _ = black_box(evener_pool::join(|| (), || ()))))
+            },
+            &mut || rayon::scope(|_| pair(&|| _ = black_box(rayon::join(|| (), || ())))),
+        ],
+    );
+    println!(
+        "A join of an empty pair: evener {:.1} ns, rayon {:.1} ns",
+        t[0] / JOINS,
+        t[1] / JOINS
+    );
+    println!();
+}
+
+/// Pairs of closures that take a while, from outside the pool.
+fn pairs() {
+    println!("| each of two closures, µs | evener, µs | rayon, µs |");
+    println!("| --- | --- | --- |");
+    for us in [5, 20, 50, 100, 200, 1000] {
+        let steps = crate::work::steps(us as f64 * 1e3);
+        let busy = || _ = black_box(crate::work::work(black_box(1), steps));
+        let t = times(
+            1e6,
+            31,
+            &mut [&mut || _ = evener_pool::join(busy, busy), &mut || {
+                _ = rayon::join(busy, busy)
+            }],
+        );
+        println!("| {us} | {:.1} | {:.1} |", t[0] / 1e3, t[1] / 1e3);
+    }
+    println!();
+}
+
 pub fn table(layers: &[u32]) {
+    empty();
+    pairs();
     println!("| nodes | loop, ns | evener | chili | rayon | evener/chili | evener/rayon |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     let pool = chili::ThreadPool::new();

@@ -32,28 +32,21 @@ pub(crate) fn heavy() {
 }
 
 #[cfg(all(target_os = "linux", not(loom), not(miri)))]
-#[expect(unsafe_code, reason = "a system call")]
 mod imp {
     use std::sync::OnceLock;
 
-    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
-    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+    use rustix::thread::{MembarrierCommand, membarrier as call};
 
     pub(super) fn available() -> bool {
         static AVAILABLE: OnceLock<bool> = OnceLock::new();
-        *AVAILABLE.get_or_init(|| call(REGISTER_PRIVATE_EXPEDITED))
+        *AVAILABLE.get_or_init(|| call(MembarrierCommand::RegisterPrivateExpedited).is_ok())
     }
 
     pub(super) fn membarrier() {
-        if !call(PRIVATE_EXPEDITED) {
+        if call(MembarrierCommand::PrivateExpedited).is_err() {
             // It was registered, so it cannot fail; without it jobs would run twice.
             std::process::abort();
         }
-    }
-
-    fn call(command: libc::c_int) -> bool {
-        // SAFETY: membarrier takes three numbers and touches no memory of the caller.
-        unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 }
 

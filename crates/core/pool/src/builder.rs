@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::deque;
 use crate::pool::{self, MAX_WORKERS, Shared};
-use crate::sync::thread;
 use crate::thread_pool::ThreadPool;
 use crate::worker::Worker;
 
@@ -73,14 +72,7 @@ impl ThreadSpawn for DefaultSpawn {
     const DEFERRED: bool = true;
 
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
-        let mut builder = thread::Builder::new();
-        if let Some(name) = thread.name() {
-            builder = builder.name(name.to_owned());
-        }
-        if let Some(size) = thread.stack_size() {
-            builder = builder.stack_size(size);
-        }
-        builder.spawn(|| thread.run()).map(drop)
+        thread.builder().spawn(|| thread.run()).map(drop)
     }
 }
 
@@ -111,6 +103,18 @@ impl ThreadBuilder {
     /// The size in bytes that [`ThreadPoolBuilder::stack_size`] gave.
     pub fn stack_size(&self) -> Option<usize> {
         self.shared.handlers.stack_size
+    }
+
+    /// Starts a thread with this name and this stack.
+    fn builder(&self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name() {
+            builder = builder.name(name.to_owned());
+        }
+        if let Some(size) = self.stack_size() {
+            builder = builder.stack_size(size);
+        }
+        builder
     }
 
     /// Works until the pool is dropped.
@@ -162,13 +166,7 @@ impl ThreadPoolBuilder {
             let wrapper = &wrapper;
             let pool = self
                 .spawn_handler(|thread| {
-                    let mut builder = std::thread::Builder::new();
-                    if let Some(name) = thread.name() {
-                        builder = builder.name(name.to_owned());
-                    }
-                    if let Some(size) = thread.stack_size() {
-                        builder = builder.stack_size(size);
-                    }
+                    let builder = thread.builder();
                     builder.spawn_scoped(scope, || wrapper(thread)).map(drop)
                 })
                 .build()?;
@@ -187,7 +185,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         self.build_shared(false).map(ThreadPool::of)
     }
 
-    /// Makes the global pool. Nobody needs to: it is made when it is used first.
+    /// Makes the global pool. This is optional: the first use makes it with the defaults.
     ///
     /// # Errors
     /// As [`ThreadPoolBuilder::build`], and if there is a global pool.
@@ -227,7 +225,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             std::mem::forget(Arc::clone(&shared));
             let worker = &shared.workers[0];
             worker.own(None);
-            // Nobody says when it begins a call, so each push looks whether somebody watches.
+            // This thread does not enter and leave the pool. So each of its pushes checks that a worker watches.
             worker.deque.want(deque::CALL);
             Worker::set_current(worker);
         }

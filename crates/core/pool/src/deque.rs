@@ -7,11 +7,11 @@
 //!     | public    | private             |
 //! ```
 //!
-//! The owner pops a private job with two stores and two loads and no fence. A public job, which is one at most, is only
-//! touched under the lock, by the owner as well. There are two ways to make the oldest job public, which is to raise
-//! `split`:
-//! - The owner does it at its next push, when somebody has set `wanted`. That costs nobody a barrier.
-//! - A thief does it, if the owner runs one long job. Then both have stored and both load: the owner stores `bottom` and
+//! The owner pops a private job with two stores and two loads and no fence. A public job is only touched under the lock, by
+//! the owner as well. There are two ways to make jobs public, which is to raise `split`:
+//! - The owner does it at its next push, when a thread has set `wanted`: its oldest job. A job that is spawned, and so not
+//!   taken back soon, is public at once. That costs no barrier.
+//! - A thief does it with all jobs, if the owner runs one long job. Then both have stored and both load: the owner stores `bottom` and
 //!   loads `split`, the thief stores `split` and loads `bottom`. With the barriers between, at least one of them sees the
 //!   other's store. If the owner does, it takes the lock; if the thief does, it leaves the job.
 
@@ -25,7 +25,10 @@ use crate::sync::{AtomicPtr, AtomicU8, AtomicUsize, Mutex, MutexGuard, Ordering,
 #[cfg(not(loom))]
 const CAPACITY: usize = 1024;
 #[cfg(loom)]
-const CAPACITY: usize = 4;
+const CAPACITY: usize = 8;
+
+/// More jobs of joins than a deque gets between two checks; see [`Deque::has_many`].
+const JOINS: usize = CAPACITY / 4;
 
 /// What the owner is to do at its next push.
 pub(crate) const NOTHING: u8 = 0;
@@ -118,7 +121,7 @@ impl Deque {
         self.private() >= self.public.many
     }
 
-    /// Jobs that are not public, or one less. The owner only.
+    /// Jobs that are not public. The owner only.
     #[inline(always)]
     fn private(&self) -> usize {
         let bottom = self.owner.bottom.load(Ordering::Relaxed);
@@ -142,8 +145,8 @@ impl Deque {
 
     /// Whether there is no room for another job. The owner only.
     pub(crate) fn is_full(&self) -> bool {
-        // A public job lies one below `split` at most.
-        self.private() >= CAPACITY - 1
+        // Joins add a few without asking.
+        self.len() >= CAPACITY - JOINS
     }
 
     /// Where the next job will lie. The owner only.
@@ -236,6 +239,13 @@ impl Deque {
         wanted
     }
 
+    /// Makes all jobs public. The owner only.
+    pub(crate) fn publish(&self) {
+        let _top = lock(&self.lock);
+        let bottom = self.owner.bottom.load(Ordering::Relaxed);
+        self.public.split.store(bottom, Ordering::Release);
+    }
+
     /// Whether thieves find a job without asking, as of some moment. The owner only.
     #[inline(always)]
     pub(crate) fn is_public(&self) -> bool {
@@ -291,18 +301,22 @@ impl Deque {
             return None;
         }
         let mut top = self.try_lock()?;
-        if self.len_from(*top) == 0 {
+        let all = self.len_from(*top);
+        if all == 0 {
             return None;
         }
-        let split = self.public.split.load(Ordering::Acquire);
-        if split == *top {
-            self.public
-                .split
-                .store(top.wrapping_add(1), Ordering::Release);
+        if self.public.split.load(Ordering::Acquire) == *top {
+            let raise = |len| {
+                self.public
+                    .split
+                    .store(top.wrapping_add(len), Ordering::Release);
+            };
+            raise(all);
             barrier::heavy();
-            if self.len_from(*top) == 0 {
-                // The owner has taken it, or waits for the lock to do so.
-                self.public.split.store(split, Ordering::Release);
+            // The owner has taken the others, or waits for the lock to do so. Those that it has added are private.
+            let left = self.len_from(*top).min(all);
+            raise(left);
+            if left == 0 {
                 return None;
             }
         }
@@ -318,8 +332,12 @@ impl Deque {
 
     /// The job at `top` was taken.
     fn advance(&self, top: &mut usize) {
+        if self.public.split.load(Ordering::Relaxed) == *top {
+            self.public
+                .split
+                .store(top.wrapping_add(1), Ordering::Release);
+        }
         *top = top.wrapping_add(1);
         self.public.top.store(*top, Ordering::Relaxed);
-        self.public.split.store(*top, Ordering::Release);
     }
 }

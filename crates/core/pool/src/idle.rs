@@ -46,6 +46,15 @@ struct State {
     watcher: Option<usize>,
 }
 
+impl State {
+    /// The worker's thread is about to sleep.
+    fn park(&mut self, worker: &Worker) {
+        worker.place.sleeps();
+        worker.woken.store(ASLEEP, Ordering::Relaxed);
+        self.parked.push(worker.index());
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Idle {
     watched: AtomicBool,
@@ -139,7 +148,9 @@ impl Rouse {
         Rouse::Unpark(lock(&worker.thread).clone())
     }
 
+    /// For a worker that was in the list of sleepers.
     fn woken(worker: &Worker, what: u8) -> Rouse {
+        worker.place.begin_elsewhere();
         worker.woken.store(what, Ordering::Release);
         Rouse::worker(worker)
     }
@@ -230,17 +241,6 @@ impl Idle {
         let rouse = match state.watcher {
             None => self.next_watcher(&mut state, shared),
             Some(_) => Rouse::Nobody,
-        };
-        drop(state);
-        rouse.go(shared);
-    }
-
-    /// Wakes the watcher before its beat, or names one.
-    pub(crate) fn wake_watcher(&self, shared: &Shared) {
-        let mut state = lock(&self.state);
-        let rouse = match state.watcher {
-            None => self.next_watcher(&mut state, shared),
-            Some(index) => Rouse::worker(&shared.workers[index]),
         };
         drop(state);
         rouse.go(shared);
@@ -388,8 +388,7 @@ impl Idle {
             state.watcher = Some(worker.index());
             self.watched.store(true, Ordering::SeqCst);
         } else {
-            worker.woken.store(ASLEEP, Ordering::Relaxed);
-            state.parked.push(worker.index());
+            state.park(worker);
         }
         watches
     }
@@ -398,7 +397,11 @@ impl Idle {
     fn sleep(&self, waiter: &mut Waiter) -> Option<End> {
         let worker = waiter.worker;
         loop {
-            match worker.woken.load(Ordering::Acquire) {
+            let woken = worker.woken.load(Ordering::Acquire);
+            if woken != ASLEEP {
+                worker.place.runs();
+            }
+            match woken {
                 WATCH => return None,
                 LOOK => {
                     if let Some(end) = waiter.look() {
@@ -451,8 +454,7 @@ impl Idle {
                 self.watched.store(false, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
                 if shared.is_quiet() {
-                    worker.woken.store(ASLEEP, Ordering::Relaxed);
-                    state.parked.push(worker.index());
+                    state.park(worker);
                     return None;
                 }
                 state.watcher = Some(worker.index());

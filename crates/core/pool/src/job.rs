@@ -66,9 +66,9 @@ impl<R> Outcome<R> {
     }
 }
 
-/// A job in the frame of the thread that waits for it. The closure is told whether another thread runs it. It is used up
-/// once: by [`StackJob::run`] in another thread, or by [`StackJob::run_inline`]; only that is what `join` pays for, so
-/// nothing else is written or moved.
+/// A job in the frame of the thread that waits for it. The closure's argument says whether another thread runs it. The
+/// closure is consumed once, by [`StackJob::run`] in another thread or by [`StackJob::run_inline`]. Nothing else is written
+/// or moved, since every `join` pays for it.
 pub(crate) struct StackJob<L, F, R> {
     pub(crate) latch: L,
     work: UnsafeCell<ManuallyDrop<F>>,

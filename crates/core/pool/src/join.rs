@@ -34,7 +34,7 @@ impl FnContext {
 
 /// Runs both closures, the second on another thread if one is idle long enough to take it, and returns both results.
 ///
-/// It costs about a nanosecond where nobody takes the second closure. It may be called inside jobs as well.
+/// If no thread takes the second closure, this costs some nanoseconds. Calls may be nested.
 ///
 /// If a closure panics, the panic goes on here after both have ended; if both do, the panic of the first.
 ///
@@ -60,7 +60,7 @@ where
     join_context(|_| a(), |_| b())
 }
 
-/// As [`join`]; the closures are told whether another thread runs them.
+/// Like [`join`]. The [`FnContext`] says whether the closure runs on another thread.
 #[inline]
 pub fn join_context<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
@@ -78,8 +78,8 @@ where
     }
 }
 
-/// As [`join`], where both closures are known to take some microseconds: the second is offered at once. It wakes nobody, and
-/// is for callers that are workers, as in [`enter`](crate::loops::enter).
+/// Like [`join`], for closures that are known to take some microseconds: idle threads can take the second at once. No thread
+/// is woken. For callers that are workers, as in [`enter`](crate::loops::enter).
 #[inline]
 pub fn join_offered<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where

@@ -3,8 +3,8 @@
 //! [`join`](join()) runs two closures, the second on another thread if one is idle; [`scope`](scope()) runs any number that
 //! borrow; [`spawn`](spawn()) one that nobody waits for. All of it nests.
 //!
-//! Work is offered late: a job that is added wakes nobody. It lies in its thread's own deque, where adding and taking back
-//! costs about a nanosecond, and an idle thread takes it if it has lain there for some microseconds. So what is too short to
+//! Work is offered late: adding a job wakes no thread. The job lies in its thread's own deque, where adding it and taking it
+//! back costs some nanoseconds. An idle thread takes it if it has been there for some microseconds. So what is too short to
 //! share costs next to nothing, and what is long is shared (heartbeat scheduling: Acar and others, PLDI 2018). `README.md`
 //! has the protocols.
 //!
@@ -26,6 +26,7 @@ mod latch;
 #[cfg(all(test, loom))]
 mod loom_tests;
 pub mod loops;
+mod place;
 mod pool;
 mod scope;
 mod spawn;

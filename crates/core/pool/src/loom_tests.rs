@@ -9,11 +9,11 @@ use crate::job::JobRef;
 use crate::latch::{Latch, Signal};
 
 /// Jobs that count how often they were run.
-struct Jobs([AtomicUsize; 2]);
+struct Jobs([AtomicUsize; 3]);
 
 impl Jobs {
     fn new() -> Jobs {
-        Jobs([AtomicUsize::new(0), AtomicUsize::new(0)])
+        Jobs(std::array::from_fn(|_| AtomicUsize::new(0)))
     }
 
     fn job(&self, index: usize) -> JobRef {
@@ -28,8 +28,8 @@ impl Jobs {
         }
     }
 
-    fn ran(&self) -> [usize; 2] {
-        [0, 1].map(|index| self.0[index].load(Ordering::Relaxed))
+    fn ran(&self) -> [usize; 3] {
+        [0, 1, 2].map(|index| self.0[index].load(Ordering::Relaxed))
     }
 }
 
@@ -38,8 +38,8 @@ fn run(job: JobRef) {
     unsafe { job.run() };
 }
 
-/// The owner adds two jobs and takes back what is left, while a thief does `steal`.
-fn model(steal: fn(&Deque)) {
+/// The owner does `own`, which adds and takes jobs, and takes what is left, while a thief does `steal`. All jobs run once.
+fn model(own: fn(&Deque, &Jobs), steal: fn(&Deque)) {
     loom::model(move || {
         let shared = Arc::new((Deque::new(2), Jobs::new()));
         let thief = {
@@ -47,39 +47,81 @@ fn model(steal: fn(&Deque)) {
             thread::spawn(move || steal(&shared.0))
         };
         let (deque, jobs) = &*shared;
-        let first = deque.next();
-        deque.push(jobs.job(0));
-        if deque.push(jobs.job(1)) != deque::NOTHING {
-            deque.expose();
-        }
-        match deque.take_back(first.wrapping_add(1)) {
-            true => run(jobs.job(1)),
-            false => deque.pop().into_iter().for_each(run),
-        }
+        own(deque, jobs);
         while let Some(job) = deque.pop() {
             run(job);
         }
         assert_eq!(deque.len(), 0);
         thief.join().unwrap();
-        assert_eq!(jobs.ran(), [1, 1]);
+        assert_eq!(jobs.ran(), [1, 1, 1]);
     });
+}
+
+fn push(deque: &Deque, job: JobRef) {
+    if deque.push(job) != deque::NOTHING {
+        deque.expose();
+    }
+}
+
+/// Two jobs, of which the latest is taken back as a join does.
+fn two(deque: &Deque, jobs: &Jobs) {
+    let first = deque.next();
+    push(deque, jobs.job(0));
+    push(deque, jobs.job(1));
+    match deque.take_back(first.wrapping_add(1)) {
+        true => run(jobs.job(1)),
+        false => deque.pop().into_iter().for_each(run),
+    }
+    run(jobs.job(2));
+}
+
+fn take_both(deque: &Deque) {
+    deque.want(deque::EXPOSE);
+    deque.steal_private().into_iter().for_each(run);
+    deque.steal().into_iter().for_each(run);
 }
 
 #[test]
 fn loom_a_private_job_is_taken_by_one() {
-    model(|deque| {
+    model(two, take_both);
+}
+
+#[test]
+fn loom_an_exposed_job_is_taken_by_one() {
+    model(two, |deque| {
         deque.want(deque::EXPOSE);
-        deque.steal_private().into_iter().for_each(run);
         deque.steal().into_iter().for_each(run);
     });
 }
 
 #[test]
-fn loom_an_exposed_job_is_taken_by_one() {
-    model(|deque| {
-        deque.want(deque::EXPOSE);
-        deque.steal().into_iter().for_each(run);
-    });
+fn loom_a_job_in_the_place_of_another_is_taken_by_one() {
+    model(
+        |deque, jobs| {
+            deque.push(jobs.job(0));
+            deque.push(jobs.job(1));
+            deque.pop().into_iter().for_each(run);
+            deque.push(jobs.job(2));
+        },
+        take_both,
+    );
+}
+
+#[test]
+fn loom_a_published_job_is_taken_by_one() {
+    model(
+        |deque, jobs| {
+            deque.push(jobs.job(0));
+            deque.publish();
+            deque.push(jobs.job(1));
+            deque.push(jobs.job(2));
+            deque.publish();
+        },
+        |deque| {
+            deque.steal().into_iter().for_each(run);
+            deque.steal().into_iter().for_each(run);
+        },
+    );
 }
 
 #[test]

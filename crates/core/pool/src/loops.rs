@@ -5,7 +5,7 @@ use crate::worker::Worker;
 
 pub use crate::join::join_offered;
 
-/// Runs `work` on a worker: this thread, if it is one or can be one for the time of the call. Nobody is woken.
+/// Runs `work` on a worker: on this thread, if it is a worker or can become one for the call. No thread is woken.
 pub fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match Worker::current() {
         Some(_) => work(),
@@ -13,7 +13,24 @@ pub fn enter<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     }
 }
 
-/// Wakes somebody who looks for jobs, unless somebody does: there is work for longer than waking takes.
+/// Runs `work` on this thread. The thread is a worker meanwhile, if it is one or can become one.
+pub fn here<R>(work: impl FnOnce() -> R) -> R {
+    let _guest = match Worker::current() {
+        Some(_) => None,
+        None => pool::global().guest(),
+    };
+    work()
+}
+
+/// Runs the oldest of the jobs that this thread has added and no other has taken. Whether there was one.
+pub fn run_oldest() -> bool {
+    let worker = Worker::current();
+    let oldest = worker.and_then(|worker| worker.deque.pop_oldest());
+    // SAFETY: it was taken out of a queue, so this is its only run.
+    oldest.map(|job| unsafe { job.run() }).is_some()
+}
+
+/// Wakes an idle thread to look for jobs, unless one already does. For work that takes longer than the wake-up.
 pub fn call() {
     if let Some(worker) = Worker::current() {
         worker.shared().idle.call_watcher(worker.shared());

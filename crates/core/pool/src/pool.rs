@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use crate::builder::{Handlers, ThreadPoolBuildError, ThreadPoolBuilder};
 use crate::deque;
@@ -26,8 +25,6 @@ pub(crate) struct Shared {
     injected_len: AtomicUsize,
     /// Reasons not to end: the pool's owner, and jobs that nobody waits for.
     holders: AtomicUsize,
-    /// Nanoseconds that the latest call into the pool took.
-    latest_call: AtomicUsize,
     pub(crate) breadth_first: bool,
     /// Threads of the program may own a worker for the time of a call.
     pub(crate) lends: bool,
@@ -47,7 +44,6 @@ impl Shared {
             injected: Mutex::default(),
             injected_len: AtomicUsize::new(0),
             holders: AtomicUsize::new(1),
-            latest_call: AtomicUsize::new(0),
             breadth_first,
             lends,
             handlers,
@@ -206,8 +202,8 @@ impl Shared {
         }
     }
 
-    /// Runs `work` on a worker of this pool, which this thread may be already. It is told whether this thread is one only
-    /// for this call. With `calls`, somebody is called to watch for its jobs.
+    /// Runs `work` on a worker of this pool, which this thread may already be. The flag says whether the thread is a worker
+    /// for this call only. With `calls`, an idle worker is woken to watch for jobs of the call.
     pub(crate) fn in_worker<R: Send>(
         &self,
         calls: bool,
@@ -219,6 +215,12 @@ impl Shared {
         }
     }
 
+    /// Makes this thread, which is no worker, one of this pool, if that lends any and one is idle.
+    pub(crate) fn guest(&self) -> Option<Guest<'_>> {
+        let borrowed = self.lends.then(|| self.idle.borrow(self)).flatten()?;
+        Some(Guest::new(self, borrowed))
+    }
+
     #[cold]
     fn enter<R: Send>(
         &self,
@@ -227,20 +229,18 @@ impl Shared {
         work: impl FnOnce(&Worker, bool) -> R + Send,
     ) -> R {
         if other.is_none()
-            && self.lends
-            && let Some(borrowed) = self.idle.borrow(self)
+            && let Some(guest) = self.guest()
         {
-            let guest = Guest::new(self, borrowed);
-            if !calls {
-                // What is added without being offered calls somebody after all.
-                guest.worker().deque.want(deque::CALL);
-                return work(guest.worker(), true);
+            match calls {
+                true => self.idle.call_watcher(self),
+                // A job that is added without being offered calls one after all.
+                false => guest.worker().deque.want(deque::CALL),
             }
-            return self.call(|| work(guest.worker(), true));
+            return work(guest.worker(), true);
         }
         let job = StackJob::new(
             |_| match self.current() {
-                Some(worker) => self.call(|| work(worker, true)),
+                Some(worker) => work(worker, true),
                 None => unreachable!("only workers take jobs"),
             },
             Latch::new(),
@@ -255,26 +255,8 @@ impl Shared {
     }
 }
 
-/// A call into the pool that is expected to take longer than this, as the one before did, wakes the watcher at once.
-const LONG_CALL: usize = 100_000;
-
-impl Shared {
-    /// Runs a call into the pool, with somebody to watch for its jobs.
-    fn call<R>(&self, work: impl FnOnce() -> R) -> R {
-        match self.latest_call.load(Ordering::Relaxed) {
-            LONG_CALL.. => self.idle.wake_watcher(self),
-            _ => self.idle.call_watcher(self),
-        }
-        let started = Instant::now();
-        let result = work();
-        self.latest_call
-            .store(started.elapsed().as_nanos() as usize, Ordering::Relaxed);
-        result
-    }
-}
-
 /// A thread of the program that owns a worker for the time of one call.
-struct Guest<'a> {
+pub(crate) struct Guest<'a> {
     shared: &'a Shared,
     borrowed: Borrowed,
     /// The handle of the worker's own thread.
@@ -316,10 +298,14 @@ static GLOBAL: OnceLock<Arc<Shared>> = OnceLock::new();
 
 /// The global pool, which is made when it is used first.
 pub(crate) fn global() -> &'static Arc<Shared> {
-    GLOBAL.get_or_init(|| match ThreadPoolBuilder::new().build_shared(true) {
+    GLOBAL.get_or_init(default)
+}
+
+fn default() -> Arc<Shared> {
+    match ThreadPoolBuilder::new().build_shared(true) {
         Ok(shared) => shared,
         Err(error) => panic!("the global pool cannot be made: {error}"),
-    })
+    }
 }
 
 /// Makes the global pool, unless there is one.
@@ -335,10 +321,7 @@ pub(crate) fn init_global(
         }
         Err(error) => {
             failed = Some(error);
-            match ThreadPoolBuilder::new().build_shared(true) {
-                Ok(shared) => shared,
-                Err(error) => panic!("the global pool cannot be made: {error}"),
-            }
+            default()
         }
     });
     failed.map_or(made, Err)

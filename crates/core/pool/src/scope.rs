@@ -102,12 +102,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let scope = Alive(self);
-        let job = self.base.job(move || {
-            // SAFETY: the scope waits for this job.
-            let scope = unsafe { scope.get() };
-            scope.base.run(|| body(scope));
-        });
+        let job = job(self, body);
         self.base.shared.add(job, false);
     }
 
@@ -116,18 +111,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let body = Arc::new(body);
-        self.base.send_to_all(|| {
-            let (scope, body) = (Alive(self), Arc::clone(&body));
-            self.base.job(move || {
-                // SAFETY: the scope waits for this job.
-                let scope = unsafe { scope.get() };
-                // What the body has captured is dropped before the end is reported.
-                scope
-                    .base
-                    .run(move || BroadcastContext::with(|context| body(scope, context)));
-            })
-        });
+        broadcast(self, body);
     }
 }
 
@@ -149,12 +133,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let scope = Alive(self);
-        let job = self.base.job(move || {
-            // SAFETY: the scope waits for this job.
-            let scope = unsafe { scope.get() };
-            scope.base.run(|| body(scope));
-        });
+        let job = job(self, body);
         match self.base.shared.current() {
             Some(worker) => worker.push_spawned(self.fifos[worker.index()].push(job)),
             None => self.base.shared.inject(job),
@@ -166,18 +145,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let body = Arc::new(body);
-        self.base.send_to_all(|| {
-            let (scope, body) = (Alive(self), Arc::clone(&body));
-            self.base.job(move || {
-                // SAFETY: the scope waits for this job.
-                let scope = unsafe { scope.get() };
-                // What the body has captured is dropped before the end is reported.
-                scope
-                    .base
-                    .run(move || BroadcastContext::with(|context| body(scope, context)));
-            })
-        });
+        broadcast(self, body);
     }
 }
 
@@ -189,18 +157,6 @@ impl<'scope> Base<'scope> {
             ended: CountLatch::new(1),
             _jobs: PhantomData,
         }
-    }
-
-    /// A job that the scope waits for.
-    fn job(&self, work: impl FnOnce() + Send + 'scope) -> JobRef {
-        self.ended.increment();
-        heap_job(work)
-    }
-
-    /// A job for each worker.
-    fn send_to_all(&self, job: impl Fn() -> JobRef) {
-        self.shared
-            .send_to_all(self.shared.workers.iter().map(|_| job()));
     }
 
     /// Runs a job or the body, and reports its end.
@@ -236,6 +192,49 @@ impl<'scope> Base<'scope> {
             None => unreachable!("the panic of the body went on"),
         }
     }
+}
+
+/// What both kinds of scopes are.
+trait Within<'scope>: Sync {
+    fn base(&self) -> &Base<'scope>;
+}
+
+impl<'scope> Within<'scope> for Scope<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+impl<'scope> Within<'scope> for ScopeFifo<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+/// A job that the scope waits for.
+fn job<'scope, S: Within<'scope>>(scope: &S, body: impl FnOnce(&S) + Send + 'scope) -> JobRef {
+    scope.base().ended.increment();
+    let scope = Alive(scope);
+    heap_job(move || {
+        // SAFETY: the scope waits for this job.
+        let scope = unsafe { scope.get() };
+        // What the body has captured is dropped before the end is reported.
+        scope.base().run(move || body(scope));
+    })
+}
+
+/// A job for each worker.
+fn broadcast<'scope, S: Within<'scope>>(
+    scope: &S,
+    body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,
+) {
+    let (shared, body) = (&scope.base().shared, Arc::new(body));
+    shared.send_to_all(shared.workers.iter().map(|_| {
+        let body = Arc::clone(&body);
+        job(scope, move |scope| {
+            BroadcastContext::with(|context| body(scope, context))
+        })
+    }));
 }
 
 impl fmt::Debug for Scope<'_> {

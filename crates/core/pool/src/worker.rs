@@ -9,6 +9,7 @@ use crate::deque::{self, Deque};
 use crate::idle;
 use crate::job::{JobFifo, JobRef};
 use crate::latch::Latch;
+use crate::place::Place;
 use crate::pool::Shared;
 use crate::sync::{
     AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, Mutex, Ordering, lock, thread,
@@ -33,6 +34,8 @@ pub(crate) struct Worker {
     root: AtomicUsize,
     /// Whom to unpark.
     pub(crate) thread: Mutex<Option<thread::Thread>>,
+    /// Where the worker's own thread sleeps.
+    pub(crate) place: Place,
     /// What a sleeping owner was woken for.
     pub(crate) woken: AtomicU8,
     /// The owner belongs to the program, and runs nothing but parts of its own call.
@@ -58,6 +61,7 @@ impl Worker {
             active: AtomicBool::new(false),
             root: AtomicUsize::new(0),
             thread: Mutex::new(None),
+            place: Place::default(),
             woken: AtomicU8::new(0),
             guest: AtomicBool::new(false),
             random: AtomicUsize::new(index),
@@ -157,7 +161,8 @@ impl Worker {
             lock(&self.mail).push_back(job);
             return self.has_mail.store(true, Ordering::Release);
         }
-        self.push(job);
+        self.deque.push(job);
+        self.deque.publish();
         self.shared().idle.call_watcher(self.shared());
     }
 

@@ -140,9 +140,7 @@ fn a_pool_that_is_dropped_ends_what_was_spawned() {
 
 #[test]
 fn two_long_jobs_take_the_time_of_one() {
-    if current_num_threads() < 2 {
-        return;
-    }
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let took = |work: &dyn Fn()| {
         let start = Instant::now();
         work();
@@ -151,8 +149,24 @@ fn two_long_jobs_take_the_time_of_one() {
     let sleep = || thread::sleep(Duration::from_millis(30));
     // The second is taken without the first's thread.
     let best = (0..10)
-        .map(|_| took(&|| _ = join(sleep, sleep)))
+        .map(|_| took(&|| _ = pool.join(sleep, sleep)))
         .min()
         .unwrap();
     assert!(best < Duration::from_millis(50), "{best:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_were_woken_may_run_anywhere() {
+    use rustix::thread::sched_getaffinity;
+
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let here = sched_getaffinity(None).unwrap();
+    for _ in 0..50 {
+        for there in pool.broadcast(|_| sched_getaffinity(None).unwrap()) {
+            assert_eq!(there, here);
+        }
+        // Until they sleep.
+        thread::sleep(Duration::from_millis(2));
+    }
 }
