@@ -49,6 +49,9 @@
 //! assert_eq!(out, ["33", "11", "22"]);
 //! ```
 //!
+//! [`stream`](stream()) does the same for an asynchronous stream, [`run`](run()) for one closure that async code awaits, and
+//! [`live`](live()) is a source that drops the oldest items instead of waiting.
+//!
 //! # From rayon
 //!
 //! | rayon | evener |
@@ -71,6 +74,8 @@ mod adapters;
 mod collect;
 mod drive;
 mod end;
+mod live;
+mod run;
 mod sites;
 mod sort;
 mod sources;
@@ -85,13 +90,15 @@ pub use evener_pool::{
     current_num_threads, current_thread_index, in_place_scope, join, join_context, scope,
     scope_fifo, spawn, yield_now,
 };
+pub use live::{Feed, Live, live};
+pub use run::{Run, run};
 pub use sites::explain;
 pub use sort::ParSort;
 pub use sources::{
     Chunks, ChunksMut, IntoPar, Owned, Par, ParMut, ParSlice, Range, RangeIndex, Slice, SliceMut,
 };
 
-pub use stream::{Ended, Even, Same, Stages, Stream, Then};
+pub use stream::{AsyncStream, Ended, Even, Results, Same, Stages, Stream, Then, stream};
 
 /// All that gives and uses parallel loops and streams.
 pub mod prelude {

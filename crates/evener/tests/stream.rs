@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -192,4 +193,87 @@ fn items_that_wait_do_so_at_the_same_time() {
     });
     let took = start.elapsed();
     assert!(took < Duration::from_millis(170), "{took:?}");
+}
+
+#[test]
+fn results_are_an_iterator() {
+    for (len, us) in [(0, 0), (1, 0), (100_000, 0), (1000, 20), (30, 2000)] {
+        let results = (0..len).even().map(move |i| {
+            busy(if i % 7 == 0 { us * 2 } else { us });
+            i
+        });
+        assert!(results.into_iter().eq(0..len), "{len} items of {us} µs");
+    }
+    let mut seen: Vec<u32> = (0..5000)
+        .even()
+        .map(|i| i)
+        .unordered()
+        .into_iter()
+        .collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..5000));
+}
+
+#[test]
+fn an_iterator_of_results_that_is_dropped_computes_no_more() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ran);
+    let results = (0..1_000_000).even().map(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(1));
+    });
+    assert_eq!(results.into_iter().take(3).count(), 3);
+    std::thread::sleep(Duration::from_millis(30));
+    assert!(ran.load(Ordering::Relaxed) < 100);
+}
+
+#[test]
+fn a_panic_goes_on_in_the_iterator_after_what_came_before() {
+    let results = (0..1000).even().map(|i| {
+        assert_ne!(i, 500, "the 500th");
+        i
+    });
+    let mut results = results.into_iter();
+    let mut delivered = 0;
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        results.by_ref().for_each(|_| delivered += 1);
+    }));
+    assert!(ended.is_err());
+    assert_eq!(delivered, 500);
+    assert_eq!(results.next(), None);
+}
+
+#[test]
+fn a_live_source_never_waits_and_the_newest_arrive() {
+    let (feed, items) = evener::live(2);
+    let source = std::thread::spawn(move || {
+        for i in 0..2000 {
+            feed.push(i);
+            busy(50);
+        }
+        feed.dropped()
+    });
+    let mut seen = Vec::new();
+    items
+        .even()
+        .map(|i| {
+            busy(1000);
+            i
+        })
+        .for_each(|i| seen.push(i));
+    let dropped = source.join().unwrap();
+    assert!(seen.is_sorted());
+    assert_eq!(seen.last(), Some(&1999));
+    assert_eq!(seen.len() as u64 + dropped, 2000);
+    assert!(dropped > 0);
+}
+
+#[test]
+fn a_live_source_learns_that_nobody_reads() {
+    let (feed, items) = evener::live(1);
+    let other = feed.clone();
+    assert_eq!(feed.push(Box::new(1)), None);
+    drop(items);
+    assert!(!other.is_read());
+    assert_eq!(other.push(Box::new(2)), Some(Box::new(2)));
 }

@@ -1,8 +1,9 @@
-//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`, `pauses`, `streams`.
+//! Beside rayon and chili, interleaved in one process; every figure is a median: `tree 4 10 20`, `loops`, `pauses`, `uneven`, `streams`.
 mod loops;
 mod streams;
 mod timing;
 mod tree;
+mod uneven;
 mod work;
 
 fn main() {
@@ -14,9 +15,10 @@ fn main() {
         }
         Some((what, _)) if what == "loops" => loops::table(),
         Some((what, _)) if what == "pauses" => loops::pauses(),
+        Some((what, _)) if what == "uneven" => uneven::table(),
         Some((what, _)) if what == "streams" => streams::table(),
         _ => {
-            eprintln!("say tree LAYERS…, loops, pauses or streams");
+            eprintln!("say tree LAYERS…, loops, pauses, uneven or streams");
             std::process::exit(2);
         }
     }

@@ -1,24 +1,25 @@
 //! Streams: any iterator, mapped by several threads, with results in order and in bounded memory.
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+mod asynchronous;
+mod flow;
+mod group;
+mod results;
+mod stages;
+
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_pool::loops;
 
+pub use asynchronous::{AsyncStream, stream};
+use flow::{Costs, Flow, Step, help_or_wait};
+pub use results::Results;
+pub use stages::{Ended, Same, Stages, Then};
+
 /// A stream begins on one thread. After this long it is known what its parts take.
 const SERIAL: Duration = Duration::from_micros(100);
-/// Items are handed over in groups that take about this long.
-const GROUP: Duration = Duration::from_micros(100);
-/// Most items of a group.
-const MOST: usize = 4096;
-/// A source that takes longer than this for an item, and four times as long as the stages, is waited for only when all
-/// results so far were delivered.
-const SLOW: Duration = Duration::from_micros(50);
-
 /// Streams of any iterator.
 pub trait Even: Iterator + Sized {
     /// A stream of the items.
@@ -51,66 +52,6 @@ pub struct Stream<I, S> {
     source: I,
     stages: S,
     ordered: bool,
-}
-
-/// What is done with an item on its way.
-pub trait Stages<T>: Sync {
-    /// What comes out.
-    type Out: Send;
-    #[doc(hidden)]
-    fn run(&self, item: T) -> Self::Out;
-}
-
-/// No stage.
-#[derive(Debug)]
-pub struct Same;
-
-impl<T: Send> Stages<T> for Same {
-    type Out = T;
-
-    #[inline]
-    fn run(&self, item: T) -> T {
-        item
-    }
-}
-
-/// A stage behind others.
-#[derive(Debug)]
-pub struct Then<S, F>(S, F);
-
-impl<T, S: Stages<T>, R: Send, F: Fn(S::Out) -> R + Sync> Stages<T> for Then<S, F> {
-    type Out = R;
-
-    #[inline]
-    fn run(&self, item: T) -> R {
-        (self.1)(self.0.run(item))
-    }
-}
-
-/// What the closure at the end of a stream returns: nothing, or a result whose error ends the stream.
-pub trait Ended {
-    #[doc(hidden)]
-    fn goes_on() -> Self;
-    #[doc(hidden)]
-    fn ends(&self) -> bool;
-}
-
-impl Ended for () {
-    fn goes_on() {}
-
-    fn ends(&self) -> bool {
-        false
-    }
-}
-
-impl<E> Ended for Result<(), E> {
-    fn goes_on() -> Self {
-        Ok(())
-    }
-
-    fn ends(&self) -> bool {
-        self.is_err()
-    }
 }
 
 impl<I, S> Stream<I, S>
@@ -206,13 +147,6 @@ where
     }
 }
 
-/// Nanoseconds of an item.
-#[derive(Clone, Copy)]
-struct Costs {
-    source: f64,
-    stages: f64,
-}
-
 enum Begun<R> {
     Ended(R),
     Costs(Costs),
@@ -254,64 +188,12 @@ where
     Begun::Ended(R::goes_on())
 }
 
-/// Some items on their way.
-struct Group<Out> {
-    done: Mutex<Option<Done<Out>>>,
-    is_done: AtomicBool,
-}
-
-/// What became of them.
-struct Done<Out> {
-    results: Vec<Out>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
-    /// Nanoseconds of an item.
-    cost: f64,
-}
-
-impl<Out> Group<Out> {
-    fn new() -> Group<Out> {
-        Group {
-            done: Mutex::new(None),
-            is_done: AtomicBool::new(false),
-        }
-    }
-
-    /// Runs the items through the stages, unless the stream has ended.
-    fn run<T>(&self, items: Vec<T>, stages: &impl Stages<T, Out = Out>, ended: &AtomicBool) {
-        let (started, len) = (Instant::now(), items.len());
-        let mut results = Vec::with_capacity(len);
-        let mut panic = None;
-        if !ended.load(Ordering::Relaxed) {
-            let ran = catch_unwind(AssertUnwindSafe(|| {
-                for item in items {
-                    results.push(stages.run(item));
-                }
-            }));
-            panic = ran.err();
-        }
-        *lock(&self.done) = Some(Done {
-            results,
-            panic,
-            cost: started.elapsed().as_nanos() as f64 / len as f64,
-        });
-        self.is_done.store(true, Ordering::Release);
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_done.load(Ordering::Acquire)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The rest of a stream, on all threads. This one reads, delivers, and computes when it would have to wait.
 fn shared<I, S, R>(
     mut source: I,
     stages: &S,
     ordered: bool,
-    mut costs: Costs,
+    costs: Costs,
     mut end: impl FnMut(S::Out) -> R,
 ) -> R
 where
@@ -322,55 +204,32 @@ where
 {
     let ended = AtomicBool::new(false);
     let caller = thread::current();
-    let most = 2 * evener_pool::current_num_threads() + 2;
     let mut panic = None;
     let result = loops::here(|| {
         evener_pool::in_place_scope(|scope| {
             let ended = &ended;
             let _end = EndOnDrop(ended);
-            let mut groups: VecDeque<Arc<Group<S::Out>>> = VecDeque::new();
-            let mut exhausted = false;
+            let mut flow = Flow::new(ordered, costs);
             loop {
-                let slow =
-                    costs.source >= SLOW.as_nanos() as f64 && costs.source > 4.0 * costs.stages;
-                if !exhausted && groups.len() < most && (!slow || groups.is_empty()) {
-                    let started = Instant::now();
-                    let items = gather(&mut source, costs, slow, started);
-                    if items.is_empty() {
-                        exhausted = true;
-                        continue;
-                    }
-                    let took = started.elapsed().as_nanos() as f64 / items.len() as f64;
-                    costs.source += (took - costs.source) / 4.0;
-                    let group = Arc::new(Group::new());
-                    groups.push_back(Arc::clone(&group));
-                    if slow {
-                        group.run(items, stages, ended);
-                    } else {
+                let step = flow.read(&mut source, |group, items, here| match here {
+                    true => group.run(items, stages, ended),
+                    false => {
                         let caller = caller.clone();
                         scope.spawn(move |_| {
                             group.run(items, stages, ended);
                             caller.unpark();
                         });
                     }
-                }
-                let ready = match ordered {
-                    true => groups.front().filter(|group| group.is_done()).map(|_| 0),
-                    false => groups.iter().position(|group| group.is_done()),
-                };
-                let group = match ready.and_then(|at| groups.remove(at)) {
-                    Some(group) => group,
-                    None if groups.is_empty() && exhausted => return R::goes_on(),
-                    None if groups.len() >= most || exhausted => {
+                });
+                let done = match step {
+                    Step::Deliver(done) => done,
+                    Step::Read => continue,
+                    Step::Wait => {
                         help_or_wait();
                         continue;
                     }
-                    None => continue,
+                    Step::Over => return R::goes_on(),
                 };
-                let Some(done) = lock(&group.done).take() else {
-                    continue;
-                };
-                costs.stages += (done.cost - costs.stages) / 4.0;
                 for item in done.results {
                     let result = end(item);
                     if result.ends() {
@@ -396,30 +255,5 @@ struct EndOnDrop<'a>(&'a AtomicBool);
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The items of a group: what the stages take long enough for, or what the source gives in that time.
-fn gather<I: Iterator>(source: &mut I, costs: Costs, slow: bool, started: Instant) -> Vec<I::Item> {
-    let group = GROUP.as_nanos() as f64;
-    let size = match slow {
-        true => 1,
-        false => ((group / costs.stages.max(1.0)) as usize).clamp(1, MOST),
-    };
-    let mut items = Vec::new();
-    for item in source.by_ref().take(size) {
-        items.push(item);
-        if started.elapsed() >= GROUP {
-            break;
-        }
-    }
-    items
-}
-
-/// Computes the oldest group that no other thread has taken, or waits until one is done. With the latest instead, the others
-/// would find nothing left where this thread began, until it is back.
-fn help_or_wait() {
-    if !loops::run_oldest() {
-        thread::park_timeout(Duration::from_millis(1));
     }
 }

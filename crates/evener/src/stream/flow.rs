@@ -1,0 +1,161 @@
+//! The groups of one stream that are on their way: when to read more, how much, and which results come next.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use evener_pool::loops;
+
+use super::group::{Done, Group};
+
+/// Items are handed over in groups that take about this long.
+const GROUP: Duration = Duration::from_micros(100);
+/// Most items of a group.
+const MOST: usize = 4096;
+/// A source that takes longer than this for an item, and four times as long as the stages, is waited for only when all
+/// results so far were delivered.
+const SLOW: Duration = Duration::from_micros(50);
+/// How much the latest group counts.
+const WEIGHT: f64 = 0.25;
+
+/// Nanoseconds of an item.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs {
+    pub(super) source: f64,
+    pub(super) stages: f64,
+}
+
+impl Costs {
+    /// Nothing is known, so groups begin with one item.
+    pub(super) const UNKNOWN: Costs = Costs {
+        source: 0.0,
+        stages: GROUP.as_nanos() as f64,
+    };
+}
+
+#[derive(Debug)]
+pub(super) struct Flow<Out> {
+    groups: VecDeque<Arc<Group<Out>>>,
+    most: usize,
+    ordered: bool,
+    costs: Costs,
+    /// The source has ended.
+    exhausted: bool,
+}
+
+/// What is next.
+pub(super) enum Step<Out> {
+    /// These results are to be delivered.
+    Deliver(Done<Out>),
+    /// More is to be read.
+    Read,
+    /// A group is to be waited for.
+    Wait,
+    /// All was delivered.
+    Over,
+}
+
+impl<Out> Flow<Out> {
+    pub(super) fn new(ordered: bool, costs: Costs) -> Flow<Out> {
+        Flow {
+            groups: VecDeque::new(),
+            most: 2 * evener_pool::current_num_threads() + 2,
+            ordered,
+            costs,
+            exhausted: false,
+        }
+    }
+
+    /// Whether another group may be read.
+    pub(super) fn has_room(&self) -> bool {
+        !self.exhausted && self.groups.len() < self.most
+    }
+
+    /// Whether the source takes so long that the caller may as well compute.
+    fn is_slow(&self) -> bool {
+        let Costs { source, stages } = self.costs;
+        source >= SLOW.as_nanos() as f64 && source > 4.0 * stages
+    }
+
+    /// Items of the next group, unless the source takes longer than [`Flow::is_long`] allows.
+    pub(super) fn size(&self) -> usize {
+        ((GROUP.as_nanos() as f64 / self.costs.stages.max(1.0)) as usize).clamp(1, MOST)
+    }
+
+    /// Whether a group that was begun at that time is to be handed over.
+    pub(super) fn is_long(begun: Instant) -> bool {
+        begun.elapsed() >= GROUP
+    }
+
+    /// So many items were read, since that time.
+    pub(super) fn begin(&mut self, items: usize, begun: Instant) -> Arc<Group<Out>> {
+        let took = begun.elapsed().as_nanos() as f64 / items as f64;
+        self.costs.source += (took - self.costs.source) * WEIGHT;
+        let group = Arc::new(Group::new());
+        self.groups.push_back(Arc::clone(&group));
+        group
+    }
+
+    /// The source has ended.
+    pub(super) fn exhaust(&mut self) {
+        self.exhausted = true;
+    }
+
+    /// Nothing more is delivered.
+    pub(super) fn end(&mut self) {
+        self.exhausted = true;
+        self.groups.clear();
+    }
+
+    /// What is next, if no more is read.
+    pub(super) fn next(&mut self) -> Step<Out> {
+        let ready = match self.ordered {
+            true => self.groups.front().filter(|g| g.is_done()).map(|_| 0),
+            false => self.groups.iter().position(|group| group.is_done()),
+        };
+        let done = ready.and_then(|at| self.groups.remove(at)?.take());
+        match done {
+            Some(done) => {
+                self.costs.stages += (done.cost - self.costs.stages) * WEIGHT;
+                Step::Deliver(done)
+            }
+            None if self.has_room() => Step::Read,
+            None if self.groups.is_empty() => Step::Over,
+            None => Step::Wait,
+        }
+    }
+
+    /// Reads a group of `source`, if there is room, and begins it by `run`, on this thread if the flag is set. Returns what is
+    /// next.
+    pub(super) fn read<I: Iterator>(
+        &mut self,
+        source: &mut I,
+        run: impl FnOnce(Arc<Group<Out>>, Vec<I::Item>, bool),
+    ) -> Step<Out> {
+        let slow = self.is_slow();
+        if self.has_room() && (!slow || self.groups.is_empty()) {
+            let begun = Instant::now();
+            let mut items = Vec::new();
+            for item in source.take(if slow { 1 } else { self.size() }) {
+                items.push(item);
+                if Self::is_long(begun) {
+                    break;
+                }
+            }
+            match items.len() {
+                0 => self.exhaust(),
+                len => run(self.begin(len, begun), items, slow),
+            }
+        }
+        self.next()
+    }
+}
+
+/// Computes the oldest group that no other thread has taken, or waits until one is done. With the latest instead, the others
+/// would find nothing left where this thread began, until it is back.
+pub(super) fn help_or_wait() {
+    if !loops::run_oldest() {
+        thread::park_timeout(Duration::from_millis(1));
+    }
+}
