@@ -86,7 +86,7 @@ pub use collect::FromPar;
 pub use drive::{Exact, Parallel};
 pub use end::Loop;
 pub use evener_pool::{
-    FnContext, Scope, ScopeFifo, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder,
+    FnContext, Scope, ScopeFifo, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, blocking,
     current_num_threads, current_thread_index, in_place_scope, join, join_context, scope,
     scope_fifo, spawn, yield_now,
 };

@@ -36,7 +36,7 @@ impl BroadcastContext<'_> {
     /// How many workers the pool has.
     #[inline]
     pub fn num_threads(&self) -> usize {
-        self.worker.shared().workers.len()
+        self.worker.shared().regular().len()
     }
 }
 
@@ -76,9 +76,9 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let ended = CountLatch::new(shared.workers.len());
+    let ended = CountLatch::new(shared.regular().len());
     let run = |_: bool| BroadcastContext::with(&work);
-    let jobs: Vec<_> = (shared.workers.iter().map(|_| StackJob::new(&run, &ended))).collect();
+    let jobs: Vec<_> = (shared.regular().iter().map(|_| StackJob::new(&run, &ended))).collect();
     shared.send_to_all(jobs.iter().map(StackJob::as_job_ref));
     match Worker::current() {
         Some(worker) => worker.wait_until(&ended.latch),
@@ -94,7 +94,7 @@ where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
     let work = Arc::new(work);
-    shared.send_to_all(shared.workers.iter().map(|_| {
+    shared.send_to_all(shared.regular().iter().map(|_| {
         shared.hold();
         let (pool, work) = (Arc::clone(shared), Arc::clone(&work));
         heap_job(move || {

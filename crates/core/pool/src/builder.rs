@@ -216,7 +216,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             && handlers.exit.is_none();
         let shared = Shared::new(threads, self.breadth_first, lends, self.handlers);
         if lends {
-            shared.idle.unstarted(0..threads);
+            shared.idle.unstarted(0..threads, threads..2 * threads);
             return Ok(shared);
         }
         let own = usize::from(self.use_current_thread);

@@ -9,6 +9,7 @@
 //! that begins to be busy says so (`active`) and then looks at `watched`; a watcher that ends its watch takes `watched`
 //! back and then looks at all of `active`. So one of them sees the other.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::deque::{self, Deque};
@@ -44,14 +45,34 @@ struct State {
     /// Workers that have no thread yet.
     unstarted: Vec<usize>,
     watcher: Option<usize>,
+    /// Workers that take the place of others, and have none now.
+    spare: Vec<usize>,
+    /// Workers that block, and workers that are in the place of one.
+    blocked: usize,
+    substitutes: usize,
 }
 
 impl State {
-    /// The worker's thread is about to sleep.
-    fn park(&mut self, worker: &Worker) {
+    fn has_surplus(&self) -> bool {
+        self.substitutes > self.blocked
+    }
+
+    /// Takes a substitute out of service.
+    fn retire(&mut self, index: usize) {
+        self.substitutes -= 1;
+        self.spare.push(index);
+    }
+
+    /// The waiter's thread is about to sleep.
+    fn park(&mut self, waiter: &Waiter) {
+        let worker = waiter.worker;
         worker.place.sleeps();
         worker.woken.store(ASLEEP, Ordering::Relaxed);
-        self.parked.push(worker.index());
+        let index = worker.index();
+        match waiter.latch.is_none() && self.has_surplus() && waiter.shared.is_spare(index) {
+            true => self.retire(index),
+            false => self.parked.push(index),
+        }
     }
 }
 
@@ -160,7 +181,11 @@ impl Rouse {
             Rouse::Unpark(Some(thread)) => thread.unpark(),
             Rouse::Start(index) => {
                 if !shared.start_thread(index) {
-                    lock(&shared.idle.state).unstarted.push(index);
+                    let mut state = lock(&shared.idle.state);
+                    match shared.is_spare(index) {
+                        true => state.retire(index),
+                        false => state.unstarted.push(index),
+                    }
                 }
             }
             Rouse::Unpark(None) | Rouse::Nobody => {}
@@ -221,9 +246,46 @@ impl Waiter<'_> {
 }
 
 impl Idle {
-    /// Workers that have no thread yet.
-    pub(crate) fn unstarted(&self, workers: impl DoubleEndedIterator<Item = usize>) {
-        lock(&self.state).unstarted.extend(workers.rev());
+    /// Workers that have no thread yet, and those that take the place of others.
+    pub(crate) fn unstarted(&self, workers: Range<usize>, spare: Range<usize>) {
+        let mut state = lock(&self.state);
+        state.unstarted.extend(workers.rev());
+        state.spare.extend(spare.rev());
+    }
+
+    /// A worker begins to block. Puts a spare one into its place.
+    pub(crate) fn substitute(&self, shared: &Shared) {
+        let mut state = lock(&self.state);
+        state.blocked += 1;
+        let spare = match state.substitutes < state.blocked {
+            true => state.spare.pop(),
+            false => None,
+        };
+        let rouse = spare.map_or(Rouse::Nobody, |index| {
+            state.substitutes += 1;
+            let worker = &shared.workers[index];
+            let is_started = lock(&worker.thread).is_some();
+            match is_started {
+                true => Rouse::woken(worker, LOOK),
+                false => Rouse::Start(index),
+            }
+        });
+        drop(state);
+        rouse.go(shared);
+    }
+
+    /// A worker no longer blocks. A substitute that sleeps is not woken for jobs any more; one that runs a job retires
+    /// afterwards.
+    pub(crate) fn dismiss(&self, shared: &Shared) {
+        let mut state = lock(&self.state);
+        state.blocked -= 1;
+        let idle =
+            |&i: &usize| shared.is_spare(i) && !shared.workers[i].active.load(Ordering::Relaxed);
+        let idle = state.parked.iter().position(idle);
+        if let Some(at) = idle.filter(|_| state.has_surplus()) {
+            let index = state.parked.remove(at);
+            state.retire(index);
+        }
     }
 
     /// Makes sure that somebody watches, if anybody is idle. After a job was put where a watcher sees it.
@@ -307,7 +369,8 @@ impl Idle {
                 started: false,
             });
         }
-        let idle = |&index: &usize| !shared.workers[index].active.load(Ordering::Relaxed);
+        let idle =
+            |&i: &usize| !shared.is_spare(i) && !shared.workers[i].active.load(Ordering::Relaxed);
         let at = state.parked.iter().rposition(idle)?;
         Some(Borrowed {
             index: state.parked.remove(at),
@@ -363,7 +426,7 @@ impl Idle {
         if worker.is_guest() {
             return wait_as_guest(&mut waiter);
         }
-        let mut watches = self.lie_down(worker);
+        let mut watches = self.lie_down(&waiter);
         loop {
             let end = match watches {
                 true => self.watch(&mut waiter),
@@ -381,14 +444,14 @@ impl Idle {
     }
 
     /// Whether the worker is the watcher from now on. Otherwise it is in the list of sleepers.
-    fn lie_down(&self, worker: &Worker) -> bool {
+    fn lie_down(&self, waiter: &Waiter) -> bool {
         let mut state = lock(&self.state);
         let watches = state.watcher.is_none();
         if watches {
-            state.watcher = Some(worker.index());
+            state.watcher = Some(waiter.worker.index());
             self.watched.store(true, Ordering::SeqCst);
         } else {
-            state.park(worker);
+            state.park(waiter);
         }
         watches
     }
@@ -407,7 +470,7 @@ impl Idle {
                     if let Some(end) = waiter.look() {
                         return Some(end);
                     }
-                    if self.lie_down(worker) {
+                    if self.lie_down(waiter) {
                         return None;
                     }
                     continue;
@@ -454,7 +517,7 @@ impl Idle {
                 self.watched.store(false, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
                 if shared.is_quiet() {
-                    state.park(worker);
+                    state.park(waiter);
                     return None;
                 }
                 state.watcher = Some(worker.index());

@@ -15,6 +15,7 @@
 #![expect(unsafe_code, reason = "jobs borrow from frames of other threads")]
 
 mod barrier;
+mod blocking;
 mod broadcast;
 mod builder;
 mod configuration;
@@ -34,6 +35,7 @@ mod sync;
 mod thread_pool;
 mod worker;
 
+pub use blocking::blocking;
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{
     CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder, ThreadSpawn,

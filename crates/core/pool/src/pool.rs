@@ -18,7 +18,9 @@ use crate::worker::Worker;
 pub(crate) const MAX_WORKERS: usize = 0xFFFF;
 
 pub(crate) struct Shared {
+    /// The pool's, and those that take the place of one which blocks.
     pub(crate) workers: Box<[Worker]>,
+    count: usize,
     pub(crate) idle: Idle,
     /// Jobs of threads that are no workers of this pool.
     injected: Mutex<VecDeque<JobRef>>,
@@ -39,7 +41,10 @@ impl Shared {
         handlers: Handlers,
     ) -> Arc<Shared> {
         let shared = Arc::new(Shared {
-            workers: (0..count).map(|index| Worker::new(index, count)).collect(),
+            workers: (0..if lends { 2 * count } else { count })
+                .map(|index| Worker::new(index, count))
+                .collect(),
+            count,
             idle: Idle::default(),
             injected: Mutex::default(),
             injected_len: AtomicUsize::new(0),
@@ -54,6 +59,16 @@ impl Shared {
                 .store(Arc::as_ptr(&shared).cast_mut(), Ordering::Relaxed);
         }
         shared
+    }
+
+    /// Those that are not only there to take the place of others.
+    pub(crate) fn regular(&self) -> &[Worker] {
+        &self.workers[..self.count]
+    }
+
+    /// Whether a worker is only there to take the place of others.
+    pub(crate) fn is_spare(&self, index: usize) -> bool {
+        index >= self.count
     }
 
     /// Another handle.
@@ -99,11 +114,11 @@ impl Shared {
 
     /// A job for every worker.
     pub(crate) fn send_to_all(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
-        for (worker, job) in self.workers.iter().zip(jobs) {
+        for (worker, job) in self.regular().iter().zip(jobs) {
             lock(&worker.mail).push_back(job);
             worker.has_mail.store(true, Ordering::Release);
         }
-        for worker in &self.workers {
+        for worker in self.regular() {
             self.idle.wake_owner(worker, self);
         }
     }

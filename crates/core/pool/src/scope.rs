@@ -229,7 +229,7 @@ fn broadcast<'scope, S: Within<'scope>>(
     body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,
 ) {
     let (shared, body) = (&scope.base().shared, Arc::new(body));
-    shared.send_to_all(shared.workers.iter().map(|_| {
+    shared.send_to_all(shared.regular().iter().map(|_| {
         let body = Arc::clone(&body);
         job(scope, move |scope| {
             BroadcastContext::with(|context| body(scope, context))

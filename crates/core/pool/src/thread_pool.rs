@@ -52,7 +52,7 @@ impl ThreadPool {
     /// How many workers this pool has.
     #[inline]
     pub fn current_num_threads(&self) -> usize {
-        self.shared.workers.len()
+        self.shared.regular().len()
     }
 
     /// The index of this thread in this pool.
@@ -158,8 +158,8 @@ impl fmt::Debug for ThreadPool {
 /// How many workers the current pool has; the global one, if this thread is in none.
 pub fn current_num_threads() -> usize {
     match Worker::current() {
-        Some(worker) => worker.shared().workers.len(),
-        None => pool::global().workers.len(),
+        Some(worker) => worker.shared().regular().len(),
+        None => pool::global().regular().len(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_pool::{
-    ThreadPoolBuilder, current_num_threads, current_thread_index, join, scope, spawn,
+    ThreadPoolBuilder, blocking, current_num_threads, current_thread_index, join, scope, spawn,
 };
 
 fn fibonacci(n: u64) -> u64 {
@@ -169,4 +169,43 @@ fn threads_that_were_woken_may_run_anywhere() {
         // Until they sleep.
         thread::sleep(Duration::from_millis(2));
     }
+}
+
+#[test]
+fn others_compute_while_a_job_blocks() {
+    let (send, receive) = mpsc::channel();
+    // Every worker waits for jobs that come after it.
+    for _ in 0..current_num_threads() {
+        let send = send.clone();
+        spawn(move || {
+            blocking(|| thread::sleep(Duration::from_millis(100)));
+            send.send("waited").unwrap();
+        });
+    }
+    thread::sleep(Duration::from_millis(10));
+    spawn(move || send.send("computed").unwrap());
+    assert_eq!(receive.recv(), Ok("computed"));
+    assert!(receive.iter().all(|what| what == "waited"));
+}
+
+#[test]
+fn blocking_nests_with_joins_and_loops_of_jobs() {
+    let count = AtomicUsize::new(0);
+    scope(|s| {
+        for i in 0..200 {
+            let count = &count;
+            s.spawn(move |_| {
+                let wait = || blocking(|| thread::sleep(Duration::from_micros(i % 7 * 50)));
+                let (a, b) = join(
+                    || {
+                        wait();
+                        fibonacci(10)
+                    },
+                    || blocking(|| fibonacci(8)),
+                );
+                count.fetch_add((a + b) as usize, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 200 * (55 + 21));
 }
