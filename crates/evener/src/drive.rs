@@ -130,7 +130,6 @@ fn first_time<R: Send>(
         }
         if elapsed >= PART {
             let cost = elapsed.as_nanos() as f32 / done as f32;
-            site.learn(elapsed, done);
             let rest = done..len;
             let expected = cost * rest.len() as f32;
             return combine(result, share(site, rest, cost, expected, part, combine));

@@ -16,7 +16,8 @@ const ENTRIES: usize = 4096;
 const PROBES: usize = 8;
 /// One in so many short calls is timed.
 const SAMPLE: u32 = 16;
-/// How much the latest call counts.
+/// How much the latest call counts, if elements took longer than before. If they took less, the calls before were delayed by
+/// something else, as page faults of a first call are.
 const WEIGHT: f32 = 0.5;
 
 static TABLE: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
@@ -92,8 +93,8 @@ impl Site {
         };
         let cost = took.as_nanos() as f32 / elements as f32;
         let cost = match self.cost() {
-            Some(known) => known + (cost - known) * WEIGHT,
-            None => cost,
+            Some(known) if cost > known => known + (cost - known) * WEIGHT,
+            _ => cost,
         };
         let word = (u64::from(self.tag) << 32) | u64::from(cost.to_bits());
         if self.word != 0 {
@@ -147,4 +148,20 @@ pub fn explain() -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_first_call_is_forgotten_by_the_second() {
+        let site = || Site::of(Location::caller(), 1, 100);
+        site().learn(Duration::from_millis(1), 100);
+        assert_eq!(site().cost(), Some(10_000.0));
+        site().learn(Duration::from_micros(1), 100);
+        assert_eq!(site().cost(), Some(10.0));
+        site().learn(Duration::from_micros(2), 100);
+        assert_eq!(site().cost(), Some(15.0));
+    }
 }
