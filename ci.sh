@@ -65,17 +65,20 @@ loom() {
         cargo test -p evener-pool -p evener-runtime -p evener-net-client --release --lib --locked -- loom
 }
 
-# What Miri can run of what is unsafe in the runtime: rings, buffers, lent memory, dispatch. Some minutes; with a nightly
-# toolchain.
+# What Miri can run of what is unsafe: the runtime's rings, buffers, lent memory and dispatch; the library and its pool.
+# Some minutes; with a nightly toolchain.
 miri() {
     if ! cargo +nightly miri --version >/dev/null 2>&1; then
         skipped "there is no Miri; rustup toolchain install nightly --component miri,rust-src"
         return
     fi
-    # Miri knows the calls of the C library, and no assembly. It takes long for backtraces.
-    RUST_BACKTRACE=0 MIRIFLAGS="-Zmiri-disable-isolation" RUSTFLAGS="--cfg rustix_use_libc" CARGO_TARGET_DIR=target/miri \
-        cargo +nightly miri test -p evener-runtime --lib --locked -- \
+    # Miri knows the calls of the C library, and no assembly. It takes long for backtraces. The threads of the library's pool
+    # do not end, which it would take for a leak.
+    local flags="-Zmiri-disable-isolation"
+    local tests=(env RUST_BACKTRACE=0 RUSTFLAGS="--cfg rustix_use_libc" CARGO_TARGET_DIR=target/miri)
+    "${tests[@]}" MIRIFLAGS="$flags" cargo +nightly miri test -p evener-runtime --lib --locked -- \
         buffer:: dispatch::spsc what_a_worker_begins nested_runs mailbox_shares workers_have_names pools_end
+    "${tests[@]}" MIRIFLAGS="$flags -Zmiri-ignore-leaks" cargo +nightly miri test -p evener --test small --locked
 }
 
 # libevener and its examples in C with AddressSanitizer, which also looks for leaks. Valgrind cannot run them then.

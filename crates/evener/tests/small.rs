@@ -132,10 +132,22 @@ fn streams() {
         all.sort();
         assert!(all.into_iter().map(|x| *x).eq(1..=LEN));
     }
+}
+
+#[test]
+fn results_of_streams() {
     let results = boxes().into_iter().even().map(|x| x);
     assert_eq!(results.into_iter().take(5).count(), 5);
+}
+
+#[test]
+fn work_that_is_awaited() {
     let awaited = evener::run(|| boxes().into_par().map(|x| *x).sum::<usize>());
     assert_eq!(futures::executor::block_on(awaited), LEN * (LEN - 1) / 2);
+}
+
+#[test]
+fn asynchronous_streams() {
     let shared = Arc::new(());
     let kept = Arc::clone(&shared);
     let stream = evener::stream(futures::stream::iter(0..LEN)).map(move |x| (x, Arc::clone(&kept)));

@@ -195,7 +195,8 @@ where
         let begun = Instant::now();
         let mut items = Vec::new();
         let mut pending = false;
-        while items.len() < self.flow.size() && !Flow::<S::Out>::is_long(begun) {
+        while items.is_empty() || items.len() < self.flow.size() && !Flow::<S::Out>::is_long(begun)
+        {
             match source.as_mut().poll_next(context) {
                 Poll::Ready(Some(item)) => items.push(item),
                 Poll::Ready(None) => {
