@@ -83,6 +83,16 @@ impl Rect {
         }
     }
 
+    /// What both have.
+    pub fn intersect(&self, other: &Rect) -> Rect {
+        Rect {
+            x0: self.x0.max(other.x0),
+            y0: self.y0.max(other.y0),
+            x1: self.x1.min(other.x1),
+            y1: self.y1.min(other.y1),
+        }
+    }
+
     /// The samples of a plane that this reads when reads beyond an edge repeat the edge sample.
     pub fn clamp_to(&self, size: Size) -> Rect {
         if self.is_empty() || size.area() == 0 {

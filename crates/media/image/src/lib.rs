@@ -31,6 +31,7 @@ pub mod graph;
 pub mod io;
 #[allow(unsafe_code)]
 pub mod kernels;
+pub mod moves;
 pub mod open;
 pub mod ops;
 pub mod pipelines;

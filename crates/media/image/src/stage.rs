@@ -12,6 +12,7 @@ use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::pointwise::PointOp;
 use crate::kernels::taps::TapRun;
+use crate::moves::Moves;
 use crate::row_view::RowView;
 
 /// What a row kernel may use: the SIMD level and memory for intermediate rows.
@@ -147,6 +148,18 @@ pub trait Stage: Debug + Send + Sync {
     /// The offset (dx, dy), if output (x, y) is input (x + dx, y + dy).
     fn translation(&self) -> Option<(i32, i32)> {
         None
+    }
+
+    /// Where outputs come from, if the stage moves samples and computes none.
+    fn moves(&self) -> Option<Moves> {
+        match self.device() {
+            Some(DeviceStage::View(view)) => Some(Moves {
+                column: view.x,
+                row: view.y,
+                ..Moves::SAME
+            }),
+            _ => None,
+        }
     }
 
     /// The stage as one that blends four neighbouring samples at computed positions, if it is one.

@@ -44,6 +44,9 @@ const TRANSPOSE: f64 = 7.0;
 const BATCHED_WARP_BITS: f64 = 0.4;
 const TRANSPOSE_BITS: f64 = 3.0;
 
+/// Operations of moving a code.
+const MOVED: f64 = 0.25;
+
 /// Predicted work on one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
@@ -88,6 +91,14 @@ impl Predicted {
                 ..in_place(batched.map_or(0.0, |batched| operations(batched, area(graph.source))))
             },
         }
+    }
+}
+
+impl Predicted {
+    /// The same, of a graph that only moves codes, into a plane of `size`.
+    pub fn moved(mut self, size: Size) -> Self {
+        self.tiled.ops = MOVED * area(size);
+        self
     }
 }
 

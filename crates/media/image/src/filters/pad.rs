@@ -9,6 +9,7 @@ use crate::graph::colour::Colour;
 use crate::graph::expression::{INPUT, INPUT_AND_OUTPUT};
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::moves::Moves;
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
@@ -166,6 +167,16 @@ impl Stage for PadStage {
         before.fill(self.colour);
         copied.copy_from_slice(inside);
         after.fill(self.colour);
+    }
+
+    fn moves(&self) -> Option<Moves> {
+        let inside = Rect::of(self.input).shift(self.dx, self.dy);
+        Some(Moves {
+            column: (-self.dx, 1),
+            row: (-self.dy, 1),
+            inside: Some((inside, self.colour)),
+            ..Moves::SAME
+        })
     }
 
     fn weight(&self) -> f64 {

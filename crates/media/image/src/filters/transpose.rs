@@ -11,6 +11,7 @@ use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Border;
 use crate::kernels::{BATCH, interleaved};
+use crate::moves::Moves;
 use crate::row_view::RowView;
 use crate::stage::{Batched, Plane, Resample, RowContext, Stage};
 
@@ -212,6 +213,19 @@ impl Stage for Transposed {
                 self.warp.rows(cx, input, y, x, &mut [&mut row[at..=at]]);
             }
         }
+    }
+
+    fn moves(&self) -> Option<Moves> {
+        let axis = |reversed, side: u32| match reversed {
+            true => (side as i32 - 1, -1),
+            false => (0, 1),
+        };
+        Some(Moves {
+            turned: true,
+            column: axis(self.from_right, self.size.w),
+            row: axis(self.from_bottom, self.size.h),
+            inside: None,
+        })
     }
 
     fn resample(&self) -> Option<&dyn Resample> {

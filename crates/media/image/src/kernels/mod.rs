@@ -13,6 +13,7 @@ pub mod power;
 pub mod prefetch;
 pub mod stencil;
 pub mod taps;
+pub mod turn;
 pub mod weighted_sum;
 
 /// Most rows that executors ask [`Stage::rows`](crate::stage::Stage::rows) for at once.

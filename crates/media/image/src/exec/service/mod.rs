@@ -109,9 +109,7 @@ impl FilterService {
         let rows = 0..plane.graph.size.h as usize;
         let mut target = plane.target(output, rows.clone());
         let (source, scratch) = (plane.source(input), &mut scratch.tiled);
-        plane
-            .tiled
-            .rows(self.simd, &source, rows, &mut target, scratch);
+        plane.rows(self.simd, &source, rows, &mut target, scratch);
     }
 
     /// Writes the planes of an output whose result is known beforehand.
@@ -196,7 +194,7 @@ impl Service for FilterService {
         let items = self.items();
         let predicted: Vec<Predicted> = self
             .computed()
-            .map(|(_, p)| Predicted::of(&p.graph, &p.tiled, p.batched.as_ref(), self.input.depth))
+            .map(|(_, plane)| plane.predicted(self.input.depth))
             .collect();
         let shape = |executor: &&dyn FrameExecutor| {
             let (structure, passes) = (executor.structure(), executor.passes(self)?);

@@ -8,9 +8,12 @@ use evener_runtime::Simd;
 use crate::exec::access::{Source, Target};
 use crate::exec::backward::{Backward, Cache};
 use crate::exec::batched::Batched;
+use crate::exec::cost::Predicted;
 use crate::exec::fuse::fuse;
+use crate::exec::moved::Moved;
 use crate::exec::sequential::{self, Sequential};
-use crate::exec::tiled::Tiled;
+use crate::exec::tiled::{self, Tiled};
+use crate::format::Depth;
 use crate::frame::Samples;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::convert::Scale;
@@ -25,6 +28,8 @@ pub(crate) struct Plane {
     /// Heights of the passes of `sequential`.
     pub(super) heights: Vec<u32>,
     pub(super) tiled: Tiled,
+    /// In place of `tiled`, where samples are only moved.
+    moved: Option<Moved>,
     /// `None` if the graph cannot run so.
     pub(super) batched: Option<Batched>,
     sequential: OnceLock<Sequential>,
@@ -46,6 +51,7 @@ impl Plane {
             values,
             heights: sequential::passes(graph, values),
             tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
+            moved: Moved::new(graph).filter(|_| !values),
             batched: Batched::new(fuse(graph, false), graph.size, simd),
             sequential: OnceLock::new(),
             backward: OnceLock::new(),
@@ -67,6 +73,30 @@ impl Plane {
 
     pub(super) fn target<'a>(&self, samples: &'a Samples, rows: Range<usize>) -> Target<'a> {
         Target::new(samples, rows, self.scales.1)
+    }
+
+    /// Computes output rows `rows`, as `tiled` does.
+    pub(super) fn rows(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        rows: Range<usize>,
+        target: &mut Target<'_>,
+        scratch: &mut tiled::Scratch,
+    ) {
+        match &self.moved {
+            Some(moved) => moved.rows(simd, source, rows, target),
+            None => self.tiled.rows(simd, source, rows, target, scratch),
+        }
+    }
+
+    /// What it is predicted to cost.
+    pub(super) fn predicted(&self, depth: Depth) -> Predicted {
+        let computed = Predicted::of(&self.graph, &self.tiled, self.batched.as_ref(), depth);
+        match self.moved {
+            Some(_) => computed.moved(self.graph.size),
+            None => computed,
+        }
     }
 
     pub(super) fn sequential(&self) -> &Sequential {

@@ -26,7 +26,7 @@ impl FrameExecutor for Tiled {
     ) -> Result<(), String> {
         let (simd, scratch) = (service.simd, &mut scratch.tiled);
         service.each(part, frames, |plane, source, rows, target| {
-            plane.tiled.rows(simd, source, rows, target, scratch);
+            plane.rows(simd, source, rows, target, scratch);
         });
         Ok(())
     }

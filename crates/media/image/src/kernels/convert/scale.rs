@@ -45,6 +45,11 @@ impl Scale {
         self.inverse
     }
 
+    /// The largest code.
+    pub fn largest(self) -> u32 {
+        self.maximum as u32
+    }
+
     /// The code nearest to a value, ties to even; that of the end for values beyond, 0 for a NaN.
     #[inline(always)]
     pub fn code(self, value: f32) -> u32 {
