@@ -210,7 +210,7 @@ fn yield_to_any(worker: &Worker) -> Yield {
 }
 
 fn yield_to_own(worker: &Worker) -> Yield {
-    match worker.take_local() {
+    match worker.take_added() {
         Some(job) => {
             worker.run_stolen(job, worker.root());
             Yield::Executed

@@ -166,6 +166,12 @@ impl Worker {
         self.shared().idle.call_watcher(self.shared());
     }
 
+    /// A job that this worker has added, for somebody who yields. What guests spawn is in the queue of all.
+    pub(crate) fn take_added(&self) -> Option<JobRef> {
+        let local = self.take_local();
+        local.or_else(|| self.is_guest().then(|| self.shared().take_injected())?)
+    }
+
     /// The next job of this worker's own.
     pub(crate) fn take_local(&self) -> Option<JobRef> {
         let job = match self.deque.len() {
