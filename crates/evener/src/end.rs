@@ -5,9 +5,8 @@ use std::iter::{Product, Sum};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
-use crate::adapters::{Cloned, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
 use crate::collect::FromPar;
-use crate::drive::{Exact, Parallel, Part, drive};
+use crate::drive::{Parallel, Part, drive};
 
 /// A parallel loop. Nothing runs before a method that ends it is called, such as [`for_each`](Loop::for_each),
 /// [`collect`](Loop::collect) or [`sum`](Loop::sum). Closures may run on several threads at once; results are in the order
@@ -17,112 +16,6 @@ use crate::drive::{Exact, Parallel, Part, drive};
 pub struct Loop<P>(pub(crate) P);
 
 impl<P: Parallel> Loop<P> {
-    /// Each element by what `map` makes of it.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let lengths: Vec<usize> = ["a", "bc"].par().map(|word| word.len()).collect();
-    /// assert_eq!(lengths, [1, 2]);
-    /// ```
-    pub fn map<R: Send, F: Fn(P::Item) -> R + Sync>(self, map: F) -> Loop<Map<P, F>> {
-        Loop(Map { base: self.0, map })
-    }
-
-    /// The elements for which `keep` is true.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let even: Vec<i32> = (0..7).par().filter(|x| x % 2 == 0).collect();
-    /// assert_eq!(even, [0, 2, 4, 6]);
-    /// ```
-    pub fn filter<F: Fn(&P::Item) -> bool + Sync>(self, keep: F) -> Loop<Filter<P, F>> {
-        Loop(Filter { base: self.0, keep })
-    }
-
-    /// What `map` makes of each element, without `None`.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let numbers: Vec<u8> = ["1", "x", "3"].par().filter_map(|s| s.parse().ok()).collect();
-    /// assert_eq!(numbers, [1, 3]);
-    /// ```
-    pub fn filter_map<R: Send, F: Fn(P::Item) -> Option<R> + Sync>(
-        self,
-        map: F,
-    ) -> Loop<FilterMap<P, F>> {
-        Loop(FilterMap { base: self.0, map })
-    }
-
-    /// Calls `look` with each element on its way.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let sum: u32 = [1, 2].par().inspect(|x| assert!(**x < 3)).sum();
-    /// assert_eq!(sum, 3);
-    /// ```
-    pub fn inspect<F: Fn(&P::Item) + Sync>(self, look: F) -> Loop<Inspect<P, F>> {
-        Loop(Inspect { base: self.0, look })
-    }
-
-    /// Each element with its index.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let pairs: Vec<_> = ["a", "b"].par().copied().enumerate().collect();
-    /// assert_eq!(pairs, [(0, "a"), (1, "b")]);
-    /// ```
-    pub fn enumerate(self) -> Loop<Enumerate<P>>
-    where
-        P: Exact,
-    {
-        Loop(Enumerate { base: self.0 })
-    }
-
-    /// Pairs of the elements of two loops. The longer one is cut.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let mut sums = [10, 20];
-    /// sums.par_mut().zip([1, 2, 3].par()).for_each(|(sum, x)| *sum += x);
-    /// assert_eq!(sums, [11, 22]);
-    /// ```
-    pub fn zip<Q: Exact>(self, other: Loop<Q>) -> Loop<Zip<P, Q>>
-    where
-        P: Exact,
-    {
-        Loop(Zip {
-            left: self.0,
-            right: other.0,
-        })
-    }
-
-    /// Copies of the elements.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// assert_eq!([3, 4].par().copied().max(), Some(4));
-    /// ```
-    pub fn copied<'a, T: Copy + Send + Sync + 'a>(self) -> Loop<Cloned<P>>
-    where
-        P: Parallel<Item = &'a T>,
-    {
-        self.cloned()
-    }
-
-    /// Clones of the elements.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// let words: Vec<String> = [String::from("a")].par().cloned().collect();
-    /// assert_eq!(words, ["a"]);
-    /// ```
-    pub fn cloned<'a, T: Clone + Send + Sync + 'a>(self) -> Loop<Cloned<P>>
-    where
-        P: Parallel<Item = &'a T>,
-    {
-        Loop(Cloned { base: self.0 })
-    }
-
     /// Calls `work` with each element.
     ///
     /// ```

@@ -1,0 +1,62 @@
+//! What parallel loops run over.
+
+mod owned;
+mod pieces;
+mod ranges;
+mod slices;
+
+use crate::drive::Parallel;
+use crate::end::Loop;
+
+pub use owned::Owned;
+pub use pieces::{Chunks, ChunksMut, ParSlice};
+pub use ranges::{Range, RangeIndex};
+pub use slices::{Slice, SliceMut};
+
+/// A loop that borrows its elements, or counts.
+pub trait Par<'a> {
+    /// What the loop runs over.
+    type Parallel: Parallel;
+
+    /// A parallel loop over the elements.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let squares: Vec<u32> = [1, 2, 3].par().map(|x| x * x).collect();
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// assert_eq!((0..1000_u64).par().sum::<u64>(), 499_500);
+    /// ```
+    fn par(&'a self) -> Loop<Self::Parallel>;
+}
+
+/// A loop that changes elements.
+pub trait ParMut<T: Send> {
+    /// A parallel loop that may change the elements.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let mut values = [1, 2, 3];
+    /// values.par_mut().for_each(|x| *x += 1);
+    /// assert_eq!(values, [2, 3, 4]);
+    /// ```
+    fn par_mut(&mut self) -> Loop<SliceMut<'_, T>>;
+}
+
+/// A loop that owns its elements.
+pub trait IntoPar {
+    /// What the loop runs over.
+    type Parallel: Parallel;
+
+    /// A parallel loop that is given the elements.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    ///
+    /// let words = vec![String::from("a"), String::from("b")];
+    /// let lengths: Vec<usize> = words.into_par().map(|word| word.len()).collect();
+    /// assert_eq!(lengths, [1, 1]);
+    /// ```
+    fn into_par(self) -> Loop<Self::Parallel>;
+}
