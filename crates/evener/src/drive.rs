@@ -19,7 +19,7 @@ pub trait Parallel: Sync + Sized {
     /// Whether [`Parallel::iter`] gives as many elements as its range has.
     const EXACT: bool = false;
 
-    /// How many elements there are; at most, where some are filtered out.
+    /// How many elements there are. Where some are filtered out or give several, how many there are before that.
     fn len(&self) -> usize;
 
     /// Whether there is none.

@@ -81,7 +81,10 @@ mod sort;
 mod sources;
 mod stream;
 
-pub use adapters::{Cloned, Enumerate, Filter, FilterMap, Inspect, Map, Zip};
+pub use adapters::{
+    Chain, Cloned, Cut, Enumerate, Filter, FilterMap, FlatMap, Fold, Inspect, Map, MapInit, Rev,
+    StepBy, Zip,
+};
 pub use collect::FromPar;
 pub use drive::{Exact, Parallel};
 pub use end::Loop;

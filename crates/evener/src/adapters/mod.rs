@@ -4,16 +4,25 @@ use std::ops::Range;
 
 use crate::drive::{Exact, Parallel};
 use crate::end::Loop;
+use crate::sources::IntoPar;
 
 macro_rules! adapter {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $type:ident),* }) => {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $name<$($type),*> {
-            $(pub(crate) $field: $type,)*
+            $($field: $type,)*
         }
     };
 }
+
+mod flat;
+mod fold;
+mod places;
+
+pub use flat::FlatMap;
+pub use fold::{Fold, MapInit};
+pub use places::{Chain, Cut, Rev, StepBy};
 
 adapter! {
     /// See [`Loop::map`].
@@ -113,13 +122,34 @@ impl<P: Parallel> Loop<P> {
     /// sums.par_mut().zip([1, 2, 3].par()).for_each(|(sum, x)| *sum += x);
     /// assert_eq!(sums, [11, 22]);
     /// ```
-    pub fn zip<Q: Exact>(self, other: Loop<Q>) -> Loop<Zip<P, Q>>
+    pub fn zip<I>(self, other: I) -> Loop<Zip<P, I::Parallel>>
     where
         P: Exact,
+        I: IntoPar<Parallel: Exact>,
     {
         Loop(Zip {
             left: self.0,
-            right: other.0,
+            right: other.into_par().0,
+        })
+    }
+
+    /// Each element after `change` has changed it.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let sorted: Vec<_> = vec![[2, 1], [3, 4]].into_par().update(|pair| pair.sort()).collect();
+    /// assert_eq!(sorted, [[1, 2], [3, 4]]);
+    /// ```
+    pub fn update<F>(
+        self,
+        change: F,
+    ) -> Loop<Map<P, impl Fn(P::Item) -> P::Item + Sync + use<P, F>>>
+    where
+        F: Fn(&mut P::Item) + Sync,
+    {
+        self.map(move |mut item| {
+            change(&mut item);
+            item
         })
     }
 

@@ -60,3 +60,19 @@ pub trait IntoPar {
     /// ```
     fn into_par(self) -> Loop<Self::Parallel>;
 }
+
+impl<P: Parallel> IntoPar for Loop<P> {
+    type Parallel = P;
+
+    fn into_par(self) -> Loop<P> {
+        self
+    }
+}
+
+impl<'a, C: Par<'a> + ?Sized> IntoPar for &'a C {
+    type Parallel = C::Parallel;
+
+    fn into_par(self) -> Loop<C::Parallel> {
+        self.par()
+    }
+}

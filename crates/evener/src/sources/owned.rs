@@ -13,8 +13,8 @@ use crate::end::Loop;
 pub struct Owned<T> {
     first: *mut T,
     len: usize,
-    /// Elements before this are given away, or are being.
-    given: AtomicUsize,
+    /// Where the elements begin and end that are given away, or are being.
+    given: [AtomicUsize; 2],
     /// Its elements are the loop's; the memory is freed here.
     _memory: Vec<ManuallyDrop<T>>,
 }
@@ -70,7 +70,13 @@ impl<T: Send> Parallel for Owned<T> {
 
     #[inline]
     unsafe fn iter(&self, range: Range<usize>) -> impl Iterator<Item = T> {
-        self.given.fetch_max(range.end, Ordering::Relaxed);
+        let [start, end] = &self.given;
+        if range.start < start.load(Ordering::Relaxed) {
+            start.fetch_min(range.start, Ordering::Relaxed);
+        }
+        if range.end > end.load(Ordering::Relaxed) {
+            end.fetch_max(range.end, Ordering::Relaxed);
+        }
         // SAFETY: the range lies within the vector.
         let (next, end) = unsafe { (self.first.add(range.start), self.first.add(range.end)) };
         Taken {
@@ -85,11 +91,15 @@ impl<T: Send> Exact for Owned<T> {}
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        let given = *self.given.get_mut();
-        // SAFETY: the loop ended before these, as that of a shorter one with which it was zipped.
-        unsafe {
-            let rest = self.first.add(given);
-            std::ptr::slice_from_raw_parts_mut(rest, self.len - given).drop_in_place();
+        let [start, end] = self.given.each_mut().map(|given| *given.get_mut());
+        // Without elements that were given, all are before those.
+        let start = start.min(self.len);
+        for rest in [0..start, end.max(start)..self.len] {
+            // SAFETY: the loop was not asked for these, as where it is cut or zipped with a shorter one.
+            unsafe {
+                let first = self.first.add(rest.start);
+                std::ptr::slice_from_raw_parts_mut(first, rest.len()).drop_in_place();
+            }
         }
     }
 }
@@ -105,7 +115,7 @@ impl<T: Send> IntoPar for Vec<T> {
         Loop(Owned {
             first,
             len,
-            given: AtomicUsize::new(0),
+            given: [AtomicUsize::new(usize::MAX), AtomicUsize::new(0)],
             _memory: memory,
         })
     }

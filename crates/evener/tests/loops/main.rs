@@ -1,5 +1,7 @@
 //! Loops give what plain iterators give, whether they run serially or in parallel.
 
+mod adapters;
+
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
