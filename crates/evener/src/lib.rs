@@ -98,12 +98,13 @@ pub use run::{Run, run};
 pub use sites::explain;
 pub use sort::ParSort;
 pub use sources::{
-    Chunks, ChunksMut, IntoPar, Owned, Par, ParMut, ParSlice, Range, RangeIndex, Slice, SliceMut,
+    Chunks, ChunksMut, IntoPar, Lines, Owned, Par, ParMut, ParSlice, ParStr, Range, RangeIndex,
+    Slice, SliceMut, Windows,
 };
 
 pub use stream::{AsyncStream, Ended, Even, Results, Same, Stages, Stream, Then, stream};
 
 /// All that gives and uses parallel loops and streams.
 pub mod prelude {
-    pub use crate::{Even, FromPar, IntoPar, Loop, Par, ParMut, ParSlice, ParSort};
+    pub use crate::{Even, FromPar, IntoPar, Loop, Par, ParMut, ParSlice, ParSort, ParStr};
 }

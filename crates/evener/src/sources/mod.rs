@@ -1,5 +1,7 @@
 //! What parallel loops run over.
 
+mod collections;
+mod lines;
 mod owned;
 mod pieces;
 mod ranges;
@@ -8,8 +10,9 @@ mod slices;
 use crate::drive::Parallel;
 use crate::end::Loop;
 
+pub use lines::{Lines, ParStr};
 pub use owned::Owned;
-pub use pieces::{Chunks, ChunksMut, ParSlice};
+pub use pieces::{Chunks, ChunksMut, ParSlice, Windows};
 pub use ranges::{Range, RangeIndex};
 pub use slices::{Slice, SliceMut};
 
@@ -26,6 +29,16 @@ pub trait Par<'a> {
     /// let squares: Vec<u32> = [1, 2, 3].par().map(|x| x * x).collect();
     /// assert_eq!(squares, [1, 4, 9]);
     /// assert_eq!((0..1000_u64).par().sum::<u64>(), 499_500);
+    /// ```
+    ///
+    /// References to the elements of maps and sets are put into a vector first.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// use std::collections::HashMap;
+    ///
+    /// let stock = HashMap::from([("apples", 3), ("pears", 4)]);
+    /// assert_eq!(stock.par().map(|(_, count)| count).sum::<i32>(), 7);
     /// ```
     fn par(&'a self) -> Loop<Self::Parallel>;
 }
@@ -57,6 +70,17 @@ pub trait IntoPar {
     /// let words = vec![String::from("a"), String::from("b")];
     /// let lengths: Vec<usize> = words.into_par().map(|word| word.len()).collect();
     /// assert_eq!(lengths, [1, 1]);
+    /// ```
+    ///
+    /// References become loops as well, as by [`par`](Par::par) and [`par_mut`](ParMut::par_mut).
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// use std::collections::BTreeMap;
+    ///
+    /// let mut stock = BTreeMap::from([("apples", 3), ("pears", 4)]);
+    /// (&mut stock).into_par().for_each(|(_, count)| *count *= 2);
+    /// assert_eq!(stock["pears"], 8);
     /// ```
     fn into_par(self) -> Loop<Self::Parallel>;
 }

@@ -14,9 +14,9 @@ pub struct Range<T> {
 }
 
 /// A type of whole numbers that loops count in.
-pub trait RangeIndex: Copy + Send + Sync {
+pub trait RangeIndex: Copy + Ord + Send + Sync {
     #[doc(hidden)]
-    fn count(start: Self, end: Self) -> usize;
+    fn count(start: Self, end: Self) -> Option<usize>;
     #[doc(hidden)]
     fn at(self, index: usize) -> Self;
 }
@@ -24,11 +24,8 @@ pub trait RangeIndex: Copy + Send + Sync {
 macro_rules! range_index {
     ($($t:ty)*) => {$(
         impl RangeIndex for $t {
-            fn count(start: $t, end: $t) -> usize {
-                match start < end {
-                    true => usize::try_from((end as i128) - (start as i128)).expect("a loop of more than usize::MAX"),
-                    false => 0,
-                }
+            fn count(start: $t, end: $t) -> Option<usize> {
+                end.abs_diff(start).try_into().ok()
             }
 
             #[inline(always)]
@@ -38,7 +35,7 @@ macro_rules! range_index {
         }
     )*};
 }
-range_index!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize);
+range_index!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
 impl<T: RangeIndex> Parallel for Range<T> {
     type Item = T;
@@ -57,21 +54,34 @@ impl<T: RangeIndex> Parallel for Range<T> {
 
 impl<T: RangeIndex> Exact for Range<T> {}
 
-impl<T: RangeIndex> Par<'_> for ops::Range<T> {
-    type Parallel = Range<T>;
+macro_rules! ranges {
+    ($($range:ident, |$this:ident| $start:expr, $end:expr, $more:expr;)*) => {$(
+        impl<T: RangeIndex> Par<'_> for ops::$range<T> {
+            type Parallel = Range<T>;
 
-    fn par(&self) -> Loop<Range<T>> {
-        Loop(Range {
-            start: self.start,
-            len: T::count(self.start, self.end),
-        })
-    }
+            fn par(&self) -> Loop<Range<T>> {
+                let ($this, mut len) = (self, Some(0));
+                if !self.is_empty() {
+                    len = T::count($start, $end).and_then(|len| len.checked_add($more));
+                }
+                Loop(Range {
+                    start: $start,
+                    len: len.expect("a loop of more than usize::MAX"),
+                })
+            }
+        }
+
+        impl<T: RangeIndex> IntoPar for ops::$range<T> {
+            type Parallel = Range<T>;
+
+            fn into_par(self) -> Loop<Range<T>> {
+                self.par()
+            }
+        }
+    )*};
 }
 
-impl<T: RangeIndex> IntoPar for ops::Range<T> {
-    type Parallel = Range<T>;
-
-    fn into_par(self) -> Loop<Range<T>> {
-        self.par()
-    }
+ranges! {
+    Range, |range| range.start, range.end, 0;
+    RangeInclusive, |range| *range.start(), *range.end(), 1;
 }

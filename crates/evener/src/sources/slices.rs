@@ -43,6 +43,14 @@ impl<'a, T: Sync + 'a> Par<'a> for Vec<T> {
     }
 }
 
+impl<'a, T: Sync + 'a, const N: usize> Par<'a> for [T; N] {
+    type Parallel = Slice<'a, T>;
+
+    fn par(&'a self) -> Loop<Slice<'a, T>> {
+        self.as_slice().par()
+    }
+}
+
 /// Elements of a slice that may be changed.
 #[derive(Debug)]
 pub struct SliceMut<'a, T> {

@@ -79,7 +79,7 @@ fn elements_at_other_places() {
         all(copied().rev().collect(), par().rev().collect());
         all(
             copied().chain([7]).chain(copied()).collect(),
-            par().chain(vec![7]).chain(par()).collect(),
+            par().chain([7]).chain(par()).collect(),
         );
         let odd = |x: &u64| x % 2 == 1;
         all(

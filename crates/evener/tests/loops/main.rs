@@ -1,6 +1,7 @@
 //! Loops give what plain iterators give, whether they run serially or in parallel.
 
 mod adapters;
+mod sources;
 
 use std::collections::{BTreeMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -145,22 +146,6 @@ fn elements_are_changed_in_place() {
                 .collect::<Vec<u64>>()
         );
     });
-}
-
-#[test]
-fn ranges_of_all_kinds() {
-    assert_eq!(
-        (-3_i8..4).par().collect::<Vec<_>>(),
-        [-3, -2, -1, 0, 1, 2, 3]
-    );
-    assert_eq!((i64::MIN..i64::MIN + 2).par().count(), 2);
-    assert_eq!((5_u8..5).par().count(), 0);
-    let reversed = std::ops::Range {
-        start: 7_usize,
-        end: 3,
-    };
-    assert_eq!(reversed.par().count(), 0);
-    assert_eq!((0..u64::from(u16::MAX)).par().sum::<u64>(), 2_147_385_345);
 }
 
 /// Counts how many of it are alive.
