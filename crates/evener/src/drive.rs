@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use evener_pool::loops;
+use evener_pool::{current_num_threads, loops};
 
 use crate::sites::Site;
 
@@ -18,6 +18,9 @@ pub trait Parallel: Sync + Sized {
 
     /// Whether [`Parallel::iter`] gives as many elements as its range has.
     const EXACT: bool = false;
+
+    /// Whether a part costs something however short it is, as where it has an accumulator of its own.
+    const COARSE: bool = false;
 
     /// How many elements there are. Where some are filtered out or give several, how many there are before that.
     fn len(&self) -> usize;
@@ -44,6 +47,8 @@ pub trait Exact: Parallel {}
 const SERIAL: Duration = Duration::from_micros(4);
 /// A part takes about this long. Dividing costs some ten nanoseconds.
 const PART: Duration = Duration::from_micros(5);
+/// A [`Parallel::COARSE`] loop is divided into so many parts for each thread, or up to twice as many.
+const COARSE_PARTS: usize = 4;
 /// Threads sleep that have found no job for some time, and waking one costs the caller ten microseconds on a virtual machine.
 /// So it is done for what takes longer than this: one loop, or several with gaps of no more than [`GAP`] between them.
 const WAKE: Duration = Duration::from_micros(40);
@@ -86,7 +91,11 @@ where
         return None;
     }
     let part = |range| part(Part { parallel, range });
-    let site = Site::of(location, number_of(&part), len);
+    let least = match P::COARSE {
+        true => len / (COARSE_PARTS * current_num_threads()),
+        false => 1,
+    };
+    let site = Site::of(location, number_of(&part), len, least);
     let Some(cost) = site.cost() else {
         return Some(first_time(&site, len, &part, &combine));
     };
@@ -144,8 +153,9 @@ fn first_time<R: Send>(
 struct Shared<'a, P, C> {
     part: &'a P,
     combine: &'a C,
-    /// Elements of a part.
+    /// Elements of a part, and how many it has at least.
     grain: AtomicUsize,
+    least: usize,
     started: Instant,
     /// Somebody was called to help.
     called: AtomicBool,
@@ -168,6 +178,7 @@ fn share<R: Send>(
         part,
         combine,
         grain: AtomicUsize::new(grain(cost)),
+        least: site.least,
         started,
         called: AtomicBool::new(wakes),
         elements: AtomicUsize::new(0),
@@ -211,7 +222,7 @@ where
     P: Fn(Range<usize>) -> R + Sync,
     C: Fn(R, R) -> R + Sync,
 {
-    if range.len() <= shared.grain.load(Ordering::Relaxed) {
+    if range.len() <= shared.grain.load(Ordering::Relaxed).max(shared.least) {
         return run(shared, range);
     }
     let middle = range.start + range.len() / 2;
@@ -251,7 +262,7 @@ where
 }
 
 /// How a loop of such elements runs, in words.
-pub(crate) fn how(cost: f32, len: usize) -> String {
+pub(crate) fn how(cost: f32, len: usize, least: usize) -> String {
     let expected = cost * len as f32;
     if expected < SERIAL.as_nanos() as f32 {
         return "serial".to_owned();
@@ -260,5 +271,6 @@ pub(crate) fn how(cost: f32, len: usize) -> String {
         true => "",
         false => ", by threads that are awake",
     };
-    format!("parallel in parts of {}{wakes}", grain(cost).min(len))
+    let part = grain(cost).max(least).min(len);
+    format!("parallel in parts of {part}{wakes}")
 }

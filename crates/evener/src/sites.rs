@@ -29,6 +29,7 @@ struct Place {
     index: usize,
     /// Lengths from here to twice as many.
     len: usize,
+    least: usize,
 }
 
 /// The entry of one call.
@@ -36,13 +37,20 @@ pub(crate) struct Site {
     location: &'static Location<'static>,
     tag: u32,
     len: usize,
+    /// Elements of the shortest part that is worth its cost.
+    pub(crate) least: usize,
     entry: Option<usize>,
     word: u64,
 }
 
 impl Site {
     #[inline]
-    pub(crate) fn of(location: &'static Location<'static>, kind: usize, len: usize) -> Site {
+    pub(crate) fn of(
+        location: &'static Location<'static>,
+        kind: usize,
+        len: usize,
+        least: usize,
+    ) -> Site {
         let place = std::ptr::from_ref(location).addr();
         let key = (place ^ kind.rotate_left(20) ^ ((len.ilog2() as usize) << 58)) as u64;
         let hash = (key ^ (key >> 29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -52,6 +60,7 @@ impl Site {
             location,
             tag,
             len,
+            least,
             entry: None,
             word: 0,
         };
@@ -108,6 +117,7 @@ impl Site {
                 location: self.location,
                 index,
                 len: 1 << self.len.ilog2(),
+                least: self.least,
             });
         }
     }
@@ -135,13 +145,14 @@ pub fn explain() -> String {
                 place.location.file(),
                 place.location.line(),
                 place.len,
+                place.least,
                 cost,
             )
         })
         .collect();
     lines.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
-    for (file, line, len, cost) in lines {
-        let how = crate::drive::how(cost, len);
+    for (file, line, len, least, cost) in lines {
+        let how = crate::drive::how(cost, len, least);
         let _ = writeln!(
             text,
             "{file}:{line}: {len} elements and more, {cost:.1} ns each: {how}"
@@ -156,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_slow_first_call_is_forgotten_by_the_second() {
-        let site = || Site::of(Location::caller(), 1, 100);
+        let site = || Site::of(Location::caller(), 1, 100, 1);
         site().learn(Duration::from_millis(1), 100);
         assert_eq!(site().cost(), Some(10_000.0));
         site().learn(Duration::from_micros(1), 100);

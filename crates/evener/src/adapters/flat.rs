@@ -48,6 +48,7 @@ where
     F: Fn(P::Item) -> I + Sync,
 {
     type Item = I::Item;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()

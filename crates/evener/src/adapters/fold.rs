@@ -16,9 +16,9 @@ adapter! {
 }
 
 impl<P: Parallel> Loop<P> {
-    /// An accumulator for each part of the loop: `fold` adds the elements of the part, in order, to what `init` gives. How
-    /// many parts there are differs from call to call; a loop that runs serially has one. [`reduce`](Loop::reduce) combines
-    /// the accumulators.
+    /// An accumulator for each part of the loop: `fold` adds the elements of the part, in order, to what `init` gives. There
+    /// are a few parts for each thread; how many differs from call to call. [`reduce`](Loop::reduce) combines the
+    /// accumulators.
     ///
     /// ```
     /// use evener::prelude::*;
@@ -44,7 +44,8 @@ impl<P: Parallel> Loop<P> {
     }
 
     /// Each element by what `map` makes of it, with a value that `init` makes for each part of the loop, such as a buffer.
-    /// How many parts there are differs from call to call; if `rev` or `step_by` follows, each element is one.
+    /// There are a few parts for each thread; how many differs from call to call. If `rev` or `step_by` follows, each
+    /// element is a part.
     ///
     /// ```
     /// use evener::prelude::*;
@@ -96,6 +97,7 @@ where
     F: Fn(A, P::Item) -> A + Sync,
 {
     type Item = A;
+    const COARSE: bool = true;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -118,6 +120,7 @@ where
 {
     type Item = R;
     const EXACT: bool = P::EXACT;
+    const COARSE: bool = true;
 
     fn len(&self) -> usize {
         self.base.len()

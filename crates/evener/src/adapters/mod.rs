@@ -184,6 +184,7 @@ impl<P: Parallel> Loop<P> {
 impl<P: Parallel, R: Send, F: Fn(P::Item) -> R + Sync> Parallel for Map<P, F> {
     type Item = R;
     const EXACT: bool = P::EXACT;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -200,6 +201,7 @@ impl<P: Exact, R: Send, F: Fn(P::Item) -> R + Sync> Exact for Map<P, F> {}
 
 impl<P: Parallel, F: Fn(&P::Item) -> bool + Sync> Parallel for Filter<P, F> {
     type Item = P::Item;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -214,6 +216,7 @@ impl<P: Parallel, F: Fn(&P::Item) -> bool + Sync> Parallel for Filter<P, F> {
 
 impl<P: Parallel, R: Send, F: Fn(P::Item) -> Option<R> + Sync> Parallel for FilterMap<P, F> {
     type Item = R;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -229,6 +232,7 @@ impl<P: Parallel, R: Send, F: Fn(P::Item) -> Option<R> + Sync> Parallel for Filt
 impl<P: Parallel, F: Fn(&P::Item) + Sync> Parallel for Inspect<P, F> {
     type Item = P::Item;
     const EXACT: bool = P::EXACT;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -246,6 +250,7 @@ impl<P: Exact, F: Fn(&P::Item) + Sync> Exact for Inspect<P, F> {}
 impl<P: Exact> Parallel for Enumerate<P> {
     type Item = (usize, P::Item);
     const EXACT: bool = true;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()
@@ -263,6 +268,7 @@ impl<P: Exact> Exact for Enumerate<P> {}
 impl<A: Exact, B: Exact> Parallel for Zip<A, B> {
     type Item = (A::Item, B::Item);
     const EXACT: bool = true;
+    const COARSE: bool = A::COARSE || B::COARSE;
 
     fn len(&self) -> usize {
         self.left.len().min(self.right.len())
@@ -280,6 +286,7 @@ impl<A: Exact, B: Exact> Exact for Zip<A, B> {}
 impl<'a, T: Clone + Send + Sync + 'a, P: Parallel<Item = &'a T>> Parallel for Cloned<P> {
     type Item = T;
     const EXACT: bool = P::EXACT;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base.len()

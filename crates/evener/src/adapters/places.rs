@@ -142,6 +142,7 @@ impl<A: Parallel, B: Parallel<Item = A::Item>> Chain<A, B> {
 impl<A: Parallel, B: Parallel<Item = A::Item>> Parallel for Chain<A, B> {
     type Item = A::Item;
     const EXACT: bool = A::EXACT && B::EXACT;
+    const COARSE: bool = A::COARSE || B::COARSE;
 
     fn len(&self) -> usize {
         let len = self.middle.checked_add(self.right.len());
@@ -163,6 +164,7 @@ impl<A: Exact, B: Exact<Item = A::Item>> Exact for Chain<A, B> {}
 impl<P: Exact> Parallel for Cut<P> {
     type Item = P::Item;
     const EXACT: bool = true;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.len
@@ -181,6 +183,7 @@ impl<P: Exact> Exact for Cut<P> {}
 impl<P: Exact> Parallel for StepBy<P> {
     type Item = P::Item;
     const EXACT: bool = true;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.base_len.div_ceil(self.step)
@@ -206,6 +209,7 @@ impl<P: Exact> Exact for StepBy<P> {}
 impl<P: Exact> Parallel for Rev<P> {
     type Item = P::Item;
     const EXACT: bool = true;
+    const COARSE: bool = P::COARSE;
 
     fn len(&self) -> usize {
         self.len
