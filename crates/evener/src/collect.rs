@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::drive::Parallel;
+use crate::drive::{Parallel, Part};
 use crate::end::Loop;
 
 /// Is made of the elements of a parallel loop, in their order.
@@ -18,14 +17,13 @@ pub trait FromPar<T: Send>: Sized {
 #[track_caller]
 fn vectors<P: Parallel>(elements: Loop<P>) -> Vec<Vec<P::Item>> {
     elements
-        .parts(
-            |part| vec![part.items().collect::<Vec<_>>()],
-            |mut left, mut right| {
-                left.append(&mut right);
-                left
-            },
-        )
+        .parts(|part| vec![part.items().collect::<Vec<_>>()], appended)
         .unwrap_or_default()
+}
+
+fn appended<T>(mut left: Vec<T>, mut right: Vec<T>) -> Vec<T> {
+    left.append(&mut right);
+    left
 }
 
 /// The elements at their places in one vector.
@@ -157,24 +155,12 @@ impl FromPar<()> for () {
 impl<T: Send, E: Send, C: FromPar<T>> FromPar<Result<T, E>> for Result<C, E> {
     #[track_caller]
     fn from_par<P: Parallel<Item = Result<T, E>>>(elements: Loop<P>) -> Self {
-        let failed = AtomicBool::new(false);
-        let parts = elements.parts(
-            |part| {
-                let items = part.items();
-                if failed.load(Ordering::Relaxed) {
-                    return Ok(Vec::new());
-                }
-                let result = items.collect::<Result<Vec<_>, _>>();
-                failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                result.map(|vector| vec![vector])
-            },
-            |left: Result<Vec<Vec<T>>, E>, right| {
-                let (mut left, mut right) = (left?, right?);
-                left.append(&mut right);
-                Ok(left)
-            },
-        );
-        let vectors = parts.unwrap_or_else(|| Ok(Vec::new()))?;
+        let vectors = elements.until(
+            || Ok(Vec::new()),
+            Result::is_err,
+            |part| Ok(vec![part.items().collect::<Result<Vec<_>, _>>()?]),
+            |left, right| Ok(appended(left?, right?)),
+        )?;
         let all = vectors.into_iter().flatten().collect::<Vec<_>>();
         Ok(C::from_par(crate::IntoPar::into_par(all)))
     }
@@ -189,4 +175,67 @@ impl<T: Send, C: FromPar<T>> FromPar<Option<T>> for Option<C> {
             .collect::<Result<C, ()>>()
             .ok()
     }
+}
+
+impl<P: Parallel> Loop<P> {
+    /// The elements for which `is` is true in a collection, and the others in a second one.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let (even, odd): (Vec<u8>, Vec<u8>) = (0..5).par().partition(|x| x % 2 == 0);
+    /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
+    /// ```
+    #[track_caller]
+    pub fn partition<C, F>(self, is: F) -> (C, C)
+    where
+        C: Default + Extend<P::Item>,
+        F: Fn(&P::Item) -> bool + Sync,
+    {
+        self.two(|part| part.items().partition(&is))
+    }
+
+    /// The first halves of pairs in a collection, and the second halves in another.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let (roots, squares): (Vec<u8>, Vec<u8>) = (0..4).par().map(|x| (x, x * x)).unzip();
+    /// assert_eq!((roots, squares), (vec![0, 1, 2, 3], vec![0, 1, 4, 9]));
+    /// ```
+    #[track_caller]
+    pub fn unzip<A, B, C, D>(self) -> (C, D)
+    where
+        P: Parallel<Item = (A, B)>,
+        A: Send,
+        B: Send,
+        C: Default + Extend<A>,
+        D: Default + Extend<B>,
+    {
+        self.two(|part| part.items().unzip())
+    }
+
+    /// Two collections of what `part` makes of parts.
+    #[track_caller]
+    fn two<A, B, C, D>(self, part: impl Fn(Part<'_, P>) -> (Vec<A>, Vec<B>) + Sync) -> (C, D)
+    where
+        A: Send,
+        B: Send,
+        C: Default + Extend<A>,
+        D: Default + Extend<B>,
+    {
+        let vectors = self.parts(
+            |each| {
+                let (left, right) = part(each);
+                (vec![left], vec![right])
+            },
+            |a, b| (appended(a.0, b.0), appended(a.1, b.1)),
+        );
+        let (lefts, rights) = vectors.unwrap_or_default();
+        (extended(lefts), extended(rights))
+    }
+}
+
+fn extended<T, C: Default + Extend<T>>(vectors: Vec<Vec<T>>) -> C {
+    let mut all = C::default();
+    vectors.into_iter().for_each(|vector| all.extend(vector));
+    all
 }

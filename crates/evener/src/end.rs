@@ -45,20 +45,12 @@ impl<P: Parallel> Loop<P> {
         self,
         work: F,
     ) -> Result<(), E> {
-        let failed = AtomicBool::new(false);
-        self.parts(
-            |part| {
-                let mut items = part.items();
-                if failed.load(Atomic::Relaxed) {
-                    return Ok(());
-                }
-                let result = items.try_for_each(&work);
-                failed.fetch_or(result.is_err(), Atomic::Relaxed);
-                result
-            },
-            |first, second| first.and(second),
+        self.until(
+            || Ok(()),
+            Result::is_err,
+            |part| part.items().try_for_each(&work),
+            Result::and,
         )
-        .unwrap_or(Ok(()))
     }
 
     /// Combines all elements in pairs of neighbours; `None` if there is none. `combine` should be associative.
@@ -77,6 +69,45 @@ impl<P: Parallel> Loop<P> {
             },
         )
         .flatten()
+    }
+
+    /// Combines what is in all elements, in pairs of neighbours, until one is an error or `combine` returns one. `None` if
+    /// there is no element. `combine` should be associative.
+    ///
+    /// # Errors
+    /// The first of those that were found. Elements behind it may have been computed as well.
+    ///
+    /// ```
+    /// use evener::prelude::*;
+    /// let sum = |words: &[&str]| {
+    ///     let numbers = words.par().map(|word| word.parse::<u8>().map_err(|e| e.to_string()));
+    ///     numbers.try_reduce(|a, b| a.checked_add(b).ok_or("too large".to_owned()))
+    /// };
+    /// assert_eq!(sum(&["1", "2"]), Ok(Some(3)));
+    /// assert_eq!(sum(&["255", "1"]), Err("too large".to_owned()));
+    /// assert!(sum(&["1", "x"]).is_err());
+    /// ```
+    #[track_caller]
+    pub fn try_reduce<T, E, F>(self, combine: F) -> Result<Option<T>, E>
+    where
+        P: Parallel<Item = Result<T, E>>,
+        T: Send,
+        E: Send,
+        F: Fn(T, T) -> Result<T, E> + Sync,
+    {
+        let both = |left: Option<T>, right: Option<T>| match (left, right) {
+            (Some(left), Some(right)) => combine(left, right).map(Some),
+            (left, right) => Ok(left.or(right)),
+        };
+        self.until(
+            || Ok(None),
+            Result::is_err,
+            |part| {
+                part.items()
+                    .try_fold(None, |all, item| both(all, Some(item?)))
+            },
+            |left, right| both(left?, right?),
+        )
     }
 
     /// The sum.
@@ -185,52 +216,6 @@ impl<P: Parallel> Loop<P> {
         self.max_by(|a, b| key(a).cmp(&key(b)))
     }
 
-    /// An element for which `is` is true, if there is one: whichever is found first.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// assert_eq!((0..1000).par().find_any(|x| x * x == 144), Some(12));
-    /// ```
-    #[track_caller]
-    pub fn find_any<F: Fn(&P::Item) -> bool + Sync>(self, is: F) -> Option<P::Item> {
-        let found = AtomicBool::new(false);
-        self.parts(
-            |part| {
-                let mut items = part.items();
-                if found.load(Atomic::Relaxed) {
-                    return None;
-                }
-                let item = items.find(&is);
-                found.fetch_or(item.is_some(), Atomic::Relaxed);
-                item
-            },
-            Option::or,
-        )
-        .flatten()
-    }
-
-    /// Whether `is` is true for any element.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// assert!([1, 2].par().any(|x| *x == 2));
-    /// ```
-    #[track_caller]
-    pub fn any<F: Fn(P::Item) -> bool + Sync>(self, is: F) -> bool {
-        self.map(is).find_any(|is| *is).is_some()
-    }
-
-    /// Whether `is` is true for every element.
-    ///
-    /// ```
-    /// use evener::prelude::*;
-    /// assert!([1, 2].par().all(|x| *x > 0));
-    /// ```
-    #[track_caller]
-    pub fn all<F: Fn(P::Item) -> bool + Sync>(self, is: F) -> bool {
-        self.map(is).find_any(|is| !*is).is_none()
-    }
-
     /// All elements in a collection, such as a [`Vec`], a `String`, a map, or a `Result` of one.
     ///
     /// ```
@@ -256,5 +241,30 @@ impl<P: Parallel> Loop<P> {
         combine: impl Fn(R, R) -> R + Sync,
     ) -> Option<R> {
         drive(&self.0, Location::caller(), part, combine)
+    }
+
+    /// The same, until `ends` is true of what a part gives. Parts that begin after that are `nothing`, as is an empty loop.
+    #[track_caller]
+    pub(crate) fn until<R: Send>(
+        self,
+        nothing: impl Fn() -> R + Sync,
+        ends: impl Fn(&R) -> bool + Sync,
+        part: impl Fn(Part<'_, P>) -> R + Sync,
+        combine: impl Fn(R, R) -> R + Sync,
+    ) -> R {
+        let ended = AtomicBool::new(false);
+        let all = self.parts(
+            |each| {
+                if ended.load(Atomic::Relaxed) {
+                    drop(each.items());
+                    return nothing();
+                }
+                let result = part(each);
+                ended.fetch_or(ends(&result), Atomic::Relaxed);
+                result
+            },
+            combine,
+        );
+        all.unwrap_or_else(nothing)
     }
 }

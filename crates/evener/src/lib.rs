@@ -74,6 +74,7 @@ mod adapters;
 mod collect;
 mod drive;
 mod end;
+mod find;
 mod live;
 mod run;
 mod sites;

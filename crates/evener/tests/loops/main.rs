@@ -74,6 +74,58 @@ fn what_ends_a_loop_gives_what_iterators_give() {
 }
 
 #[test]
+fn what_is_looked_for_is_found() {
+    each(|v, us| {
+        let is = |x: &u64| {
+            busy(us);
+            x % 100 == 7
+        };
+        let first = v.iter().position(is);
+        assert_eq!(v.par().position_first(is), first);
+        assert_eq!(v.par().find_first(|x| is(x)), first.map(|i| &v[i]));
+        let any = v.par().position_any(is);
+        assert_eq!(any.map(|i| is(&v[i])), first.map(|_| true));
+        let some = |x: &u64| is(x).then_some(x + 1);
+        assert_eq!(v.par().find_map_first(some), v.iter().find_map(some));
+        let any = v.par().find_map_any(some);
+        assert_eq!(any.map(|x| is(&(x - 1))), first.map(|_| true));
+    });
+}
+
+#[test]
+fn errors_end_a_loop_that_combines() {
+    each(|v, us| {
+        let sum = |limit: u64| {
+            let numbers = v.par().map(|x| {
+                busy(us);
+                if *x >= limit { Err(*x) } else { Ok(*x) }
+            });
+            numbers.try_reduce(|a, b| Ok(a + b))
+        };
+        assert_eq!(sum(u64::MAX), Ok(v.iter().copied().reduce(|a, b| a + b)));
+        match v.iter().max() {
+            Some(max) => assert!(sum(*max).is_err()),
+            None => assert_eq!(sum(0), Ok(None)),
+        }
+    });
+}
+
+#[test]
+fn two_collections_are_filled() {
+    each(|v, us| {
+        let odd = |x: &u64| {
+            busy(us);
+            x % 2 == 1
+        };
+        let two: (Vec<u64>, Vec<u64>) = v.par().copied().partition(odd);
+        assert_eq!(two, v.iter().copied().partition(odd));
+        let pair = |x: &u64| (*x, odd(x).to_string());
+        let two: (HashSet<u64>, Vec<String>) = v.par().map(pair).unzip();
+        assert_eq!(two, v.iter().map(pair).unzip());
+    });
+}
+
+#[test]
 fn collections_keep_the_order() {
     each(|v, us| {
         let slow = |x: &u64| {
