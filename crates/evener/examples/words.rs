@@ -7,14 +7,11 @@ use evener::prelude::*;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("say which file")?;
     let text = std::fs::read_to_string(path)?;
-    let lines: Vec<&str> = text.lines().collect();
-    let counts = lines
-        .par_chunks(1000)
-        .map(|lines| {
-            let mut counts = HashMap::<&str, usize>::new();
-            for word in lines.iter().flat_map(|line| line.split_whitespace()) {
-                *counts.entry(word).or_default() += 1;
-            }
+    let counts = text
+        .par_lines()
+        .flat_map(str::split_whitespace)
+        .fold(HashMap::<&str, usize>::new, |mut counts, word| {
+            *counts.entry(word).or_default() += 1;
             counts
         })
         .reduce(|mut left, right| {

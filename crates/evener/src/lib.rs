@@ -27,10 +27,10 @@
 //!
 //! # Loops
 //!
-//! [`par`](Par::par) makes a parallel loop of a slice, a vector, an array or a range, [`par_mut`](ParMut::par_mut) one
-//! that changes elements, [`into_par`](IntoPar::into_par) one that owns them, and [`par_chunks`](ParSlice::par_chunks) one
-//! over pieces. [`Loop`] has the rest: `map`, `filter`, `zip`, `enumerate`; `for_each`, `collect`, `sum`, `reduce`, `min`,
-//! `max`, `find_any` and more.
+//! [`par`](Par::par) makes a parallel loop of a slice, a vector, an array, a map, a set or a range,
+//! [`par_mut`](ParMut::par_mut) one that changes elements, [`into_par`](IntoPar::into_par) one that owns them,
+//! [`par_chunks`](ParSlice::par_chunks) one over pieces, and [`par_lines`](ParStr::par_lines) one over lines. [`Loop`] has
+//! the rest: `map`, `filter`, `zip`, `enumerate`; `for_each`, `collect`, `sum`, `reduce`, `min`, `max`, `find_any` and more.
 //!
 //! Results come in the order of the elements. A panic in a closure goes on in the caller, once no other thread runs a part of
 //! the loop.
@@ -60,9 +60,13 @@
 //! | `v.par_iter_mut()` | `v.par_mut()` |
 //! | `v.into_par_iter()` | `v.into_par()` |
 //! | `(0..n).into_par_iter()` | `(0..n).par()` |
+//! | `map.par_iter_mut()` | `(&mut map).into_par()` |
+//! | `.flat_map_iter(f)` | `.flat_map(f)` |
+//! | `.reduce(\|\| identity, f)` | `.reduce(f)`, which returns an `Option` |
+//! | `iter.par_bridge()` | `iter.even()`, a stream |
 //! | `with_min_len`, `with_max_len` | leave it out: it is measured |
 //! | `rayon::join`, `scope`, `spawn` | `evener::join`, `scope`, `spawn` |
-//! | `par_sort`, `par_sort_unstable`, `par_chunks` | the same |
+//! | `par_sort`, `par_sort_unstable`, `par_chunks`, `par_lines`, and most adapters | the same |
 //!
 //! Both may be used in one program. With `evener-rayon-core` they share their threads.
 #![expect(
