@@ -1,4 +1,5 @@
 //! Each way to hand over elements, with few of them: what Miri runs (`./ci.sh miri`).
+#![expect(clippy::vec_box, reason = "elements own memory")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -52,6 +53,39 @@ fn loops_over_owned_elements() {
             .map(|x| if *x < 50 { Ok(x) } else { Err(*x) })
             .collect();
         assert!(failed.is_err());
+    });
+}
+
+#[test]
+fn loops_over_some_elements() {
+    calls(|| {
+        let par = || boxes().into_par();
+        let sum = |x: Box<usize>| *x;
+        assert_eq!(par().rev().take(9).map(sum).max(), Some(LEN - 1));
+        assert_eq!(par().rev().skip(9).find_first(|_| true), Some(Box::new(50)));
+        assert_eq!(par().skip(9).step_by(7).map(sum).max(), Some(58));
+        assert!(par().step_by(7).find_any(|x| **x == 14).is_some());
+        let middle = par().chain(par()).skip(50).take(20).map(sum);
+        assert_eq!(middle.sum::<usize>(), (50..60).chain(0..10).sum());
+        let mut all = boxes();
+        all.par_mut().rev().zip(par()).for_each(|(x, y)| *x = y);
+        assert_eq!(all.par().position_first(|x| **x == 0), Some(LEN - 1));
+    });
+}
+
+#[test]
+fn accumulators_and_halves() {
+    calls(|| {
+        let par = || boxes().into_par().inspect(|_| pause());
+        let parts = par().fold(Vec::new, |mut part, x| {
+            part.push(x);
+            part
+        });
+        assert!(parts.flatten().collect::<Vec<_>>().into_iter().eq(boxes()));
+        let (even, odd): (Vec<_>, Vec<_>) = par().partition(|x| **x % 2 == 0);
+        assert_eq!(even.len(), odd.len());
+        let sum = par().map_init(|| Box::new(1), |one, x| Ok::<_, ()>(*x + **one));
+        assert_eq!(sum.try_reduce(|a, b| Ok(a + b)), Ok(Some(1830)));
     });
 }
 
