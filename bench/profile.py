@@ -61,7 +61,7 @@ def build(name):
     lto, units = PROFILES[name]
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / f"profile-{name}"
     subprocess.run(
-        ["cargo", "build", "--release", "--locked", "-p", "evener", "--target-dir", str(target)]
+        ["cargo", "build", "--release", "--locked", "-p", "evener-cli", "--target-dir", str(target)]
         + ["--config", f'profile.release.lto="{lto}"', "--config", f"profile.release.codegen-units={units}"]
         # bench/calls.py reads the symbols.
         + ["--config", "profile.release.strip=false"],

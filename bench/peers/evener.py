@@ -18,7 +18,7 @@ def cargo(*what):
 
 def build():
     """Build the binary; its path."""
-    cargo("-p", "evener", "--features", "bench")
+    cargo("-p", "evener-cli", "--features", "bench")
     return TARGET / "release/evener"
 
 

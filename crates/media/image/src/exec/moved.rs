@@ -10,11 +10,8 @@ use super::access::{Source, Target};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::PlaneGraph;
-use crate::kernels::turn::{self, Code};
+use crate::kernels::turn::{self, Code, Turn};
 use crate::moves::Moves;
-
-/// Rows of the output that are made of columns at once: their codes fill lines of the cache in the input.
-const BAND: usize = 64;
 
 /// The move of one plane.
 pub struct Moved {
@@ -109,7 +106,7 @@ impl Moved {
         }
         if self.moves.turned && !inside.is_empty() {
             let first = (inside.y0 - all.y0) as usize * stride;
-            self.turn(&from, inside, &mut to[first..], stride);
+            self.turn(simd, &from, inside, &mut to[first..], stride);
         }
     }
 
@@ -127,37 +124,22 @@ impl Moved {
     }
 
     /// Outputs in `inside`; `to` begins with the first of its rows.
-    fn turn<T: Code>(&self, from: &Plane<'_, T>, inside: Rect, to: &mut [T], stride: usize) {
+    fn turn<T: Code>(
+        &self,
+        simd: Simd,
+        from: &Plane<'_, T>,
+        inside: Rect,
+        to: &mut [T],
+        stride: usize,
+    ) {
         let Moves { column, row, .. } = self.moves;
-        for band in (inside.y0..inside.y1).step_by(BAND) {
-            let end = inside.y1.min(band + BAND as i32);
-            for (x, x_end) in blocks(inside.x0, inside.x1, T::SIDE) {
-                for (y, y_end) in blocks(band, end, T::SIDE) {
-                    // The columns of the input from the leftmost on.
-                    let first = column.0 + column.1 * if column.1 == 1 { y } else { y_end - 1 };
-                    let input = |i: usize| {
-                        from.part(row.0 + row.1 * (x + i as i32), first, (y_end - y) as usize)
-                    };
-                    let at = (y - inside.y0) as usize * stride + x as usize;
-                    let block = turn::Block {
-                        columns: (x_end - x) as usize,
-                        rows: (y_end - y) as usize,
-                        upwards: column.1 == -1,
-                    };
-                    turn::turn(block, input, &mut to[at..], stride);
-                }
-            }
-        }
+        let turn = Turn {
+            column,
+            row,
+            inside,
+        };
+        turn::turn(simd, turn, (from.codes, from.stride), (to, stride));
     }
-}
-
-/// Ranges of `side` that together are `from..to`; the last two may overlap. One that is shorter if all of it is.
-fn blocks(from: i32, to: i32, side: usize) -> impl Iterator<Item = (i32, i32)> {
-    let side = side as i32;
-    (from..to).step_by(side as usize).map(move |at| {
-        let at = at.min(to - side).max(from);
-        (at, to.min(at + side))
-    })
 }
 
 /// The codes of the input.

@@ -1,9 +1,12 @@
 //! Blocks whose rows become columns, and rows backwards, for codes of either size.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 use evener_runtime::Simd;
 
 use crate::for_each_level;
+use crate::geometry::Rect;
 
 /// A code: one or two bytes.
 pub trait Code: Pod {
@@ -17,44 +20,97 @@ pub trait Code: Pod {
     fn turned(block: [[u8; 16]; 16]) -> [[u8; 16]; 16];
 }
 
-/// A block to turn: output row i is column i of the inputs.
+/// Rows of the output that are made at once: as columns their codes fill lines of the cache.
+const BAND: i32 = 64;
+
+/// A part of a plane whose rows become columns.
 #[derive(Clone, Copy)]
-pub struct Block {
-    /// Of the output.
-    pub columns: usize,
-    /// Of the output.
-    pub rows: usize,
-    /// Output row 0 is the last column instead.
-    pub upwards: bool,
+pub struct Turn {
+    /// The column of the input: the first number, and the second, which is 1 or -1, times the row of the output.
+    pub column: (i32, i32),
+    /// The row of the input, likewise of the column of the output.
+    pub row: (i32, i32),
+    /// The outputs to write.
+    pub inside: Rect,
 }
 
-/// Writes the block at the beginning of `to`. `input` has output column i as a row.
-#[inline]
-pub fn turn<'a, T: Code>(
-    block: Block,
-    input: impl Fn(usize) -> &'a [T],
-    to: &mut [T],
-    stride: usize,
+impl Turn {
+    /// The first of the columns that are output rows `y`.
+    #[inline(always)]
+    fn leftmost(&self, y: &Range<i32>) -> usize {
+        let (at, step) = self.column;
+        (at + if step == 1 { y.start } else { 1 - y.end }) as usize
+    }
+}
+
+/// Codes, and from one row to the next.
+type Plane<'a, T> = (&'a [T], usize);
+type PlaneMut<'a, T> = (&'a mut [T], usize);
+
+for_each_level! {
+    /// Writes outputs, from the first row of the part on.
+    pub fn turn<T: Code>(turn: Turn, from: Plane<'_, T>, to: PlaneMut<'_, T>) = turn_body;
+}
+
+#[inline(always)]
+fn turn_body<T: Code>(turn: Turn, from: Plane<'_, T>, (to, stride): PlaneMut<'_, T>) {
+    let Rect { x0, y0, x1, y1 } = turn.inside;
+    for band in (y0..y1).step_by(BAND as usize) {
+        for x in blocks(x0..x1, T::SIDE) {
+            for y in blocks(band..y1.min(band + BAND), T::SIDE) {
+                let at = (y.start - y0) as usize * stride + x.start as usize;
+                block(turn, from, x.clone(), y, (&mut to[at..], stride));
+            }
+        }
+    }
+}
+
+/// Ranges of `side` that together are `all`; the last two may overlap. One that is shorter if all of it is.
+#[inline(always)]
+fn blocks(all: Range<i32>, side: usize) -> impl Iterator<Item = Range<i32>> {
+    let side = side as i32;
+    all.clone().step_by(side as usize).map(move |at| {
+        let at = at.min(all.end - side).max(all.start);
+        at..all.end.min(at + side)
+    })
+}
+
+/// Outputs of columns `x` and rows `y`.
+#[inline(always)]
+fn block<T: Code>(
+    turn: Turn,
+    (from, from_stride): Plane<'_, T>,
+    x: Range<i32>,
+    y: Range<i32>,
+    (to, stride): PlaneMut<'_, T>,
 ) {
-    let output_row = |i: usize| match block.upwards {
-        true => block.rows - 1 - i,
-        false => i,
+    let upwards = turn.column.1 == -1;
+    let leftmost = turn.leftmost(&y);
+    let input = |i: usize| {
+        let row = turn.row.0 + turn.row.1 * (x.start + i as i32);
+        &from[row as usize * from_stride + leftmost..]
     };
-    if (block.columns, block.rows) != (T::SIDE, T::SIDE) {
-        for x in 0..block.columns {
-            for (i, code) in input(x).iter().enumerate() {
-                to[output_row(i) * stride + x] = *code;
+    let rows = y.len();
+    let output_row = |i: usize| stride * if upwards { rows - 1 - i } else { i };
+    if (x.len(), rows) != (T::SIDE, T::SIDE) {
+        for x in 0..x.len() {
+            for (i, code) in input(x)[..rows].iter().enumerate() {
+                to[output_row(i) + x] = *code;
             }
         }
         return;
     }
-    let mut rows = [[0; 16]; 16];
-    for (i, row) in rows.iter_mut().enumerate().take(T::SIDE) {
-        row.copy_from_slice(bytemuck::cast_slice(input(i)));
+    // Arrays: a call that copies 16 bytes takes longer than they do.
+    let mut block = [[0; 16]; 16];
+    for (i, row) in block.iter_mut().enumerate().take(T::SIDE) {
+        let codes: &[u8] = bytemuck::cast_slice(input(i));
+        *row = *codes.first_chunk().expect("a row has a block's columns");
     }
-    for (i, row) in T::turned(rows).iter().enumerate().take(T::SIDE) {
-        let at = output_row(i) * stride;
-        bytemuck::cast_slice_mut(&mut to[at..at + T::SIDE]).copy_from_slice(row);
+    for (i, row) in T::turned(block).iter().enumerate().take(T::SIDE) {
+        let codes: &mut [u8] = bytemuck::cast_slice_mut(&mut to[output_row(i)..]);
+        *codes
+            .first_chunk_mut()
+            .expect("a row has a block's columns") = *row;
     }
 }
 
@@ -148,24 +204,31 @@ mod tests {
     use super::*;
 
     fn check<T: Code + PartialEq + std::fmt::Debug>(code: impl Fn(usize) -> T) {
-        let side = T::SIDE;
-        for (columns, rows) in [(side, side), (side, 3), (5, side), (1, 1)] {
-            let from: Vec<Vec<T>> = (0..columns)
-                .map(|x| (0..rows).map(|y| code(100 * x + y)).collect())
-                .collect();
-            for upwards in [false, true] {
-                let stride = columns + 3;
-                let mut to = vec![code(9); stride * rows];
-                let block = Block {
-                    columns,
-                    rows,
-                    upwards,
+        for (w, h) in [(100, 70), (16, 8), (17, 5), (3, 40), (1, 1)] {
+            let from: Vec<T> = (0..w * h).map(&code).collect();
+            for (column, row) in [((0, 1), (0, 1)), ((w as i32 - 1, -1), (h as i32 - 1, -1))] {
+                // Without the first output column and row, where there are more.
+                let inside = Rect {
+                    x0: i32::from(h > 1),
+                    y0: i32::from(w > 1),
+                    x1: h as i32,
+                    y1: w as i32,
                 };
-                turn(block, |i| &from[i], &mut to, stride);
-                for y in 0..rows {
-                    let column = if upwards { rows - 1 - y } else { y };
-                    for x in 0..columns {
-                        assert_eq!(to[y * stride + x], from[x][column], "{x}, {y}");
+                let turned = Turn {
+                    column,
+                    row,
+                    inside,
+                };
+                for simd in Simd::ALL {
+                    let stride = h + 3;
+                    let mut to = vec![code(9); stride * inside.height()];
+                    turn(simd, turned, (&from, w), (&mut to, stride));
+                    for y in inside.y0..inside.y1 {
+                        for x in inside.x0..inside.x1 {
+                            let at = (row.0 + row.1 * x) * w as i32 + column.0 + column.1 * y;
+                            let to = to[(y - inside.y0) as usize * stride + x as usize];
+                            assert_eq!(to, from[at as usize], "{w}x{h}: {x}, {y}");
+                        }
                     }
                 }
             }
