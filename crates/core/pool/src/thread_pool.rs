@@ -210,7 +210,12 @@ fn yield_to_any(worker: &Worker) -> Yield {
 }
 
 fn yield_to_own(worker: &Worker) -> Yield {
-    match worker.take_added() {
+    // What a guest has spawned is in the queue of all. It is newer than what it has joined.
+    let spawned = match worker.is_guest() {
+        true => worker.shared().take_injected(),
+        false => None,
+    };
+    match spawned.or_else(|| worker.take_local()) {
         Some(job) => {
             worker.run_stolen(job, worker.root());
             Yield::Executed

@@ -166,12 +166,6 @@ impl Worker {
         self.shared().idle.call_watcher(self.shared());
     }
 
-    /// A job that this worker has added, for somebody who yields. What guests spawn is in the queue of all.
-    pub(crate) fn take_added(&self) -> Option<JobRef> {
-        let local = self.take_local();
-        local.or_else(|| self.is_guest().then(|| self.shared().take_injected())?)
-    }
-
     /// The next job of this worker's own.
     pub(crate) fn take_local(&self) -> Option<JobRef> {
         let job = match self.deque.len() {
@@ -197,6 +191,12 @@ impl Worker {
         &self,
         shared: &'a Shared,
     ) -> impl Iterator<Item = &'a Worker> + use<'a> {
+        let root = self.is_guest().then(|| self.root());
+        self.all_others(shared)
+            .filter(move |other| root.is_none_or(|root| other.root() == root))
+    }
+
+    fn all_others<'a>(&self, shared: &'a Shared) -> impl Iterator<Item = &'a Worker> + use<'a> {
         let (count, own) = (shared.workers.len(), self.index);
         let mut x = self
             .random
@@ -205,11 +205,9 @@ impl Worker {
         self.random.store(x, Ordering::Relaxed);
         x = (x ^ (x >> 15)).wrapping_mul(0x2C1B_3C6D);
         let first = (x ^ (x >> 12)) % count;
-        let root = self.is_guest().then(|| self.root.load(Ordering::Relaxed));
         let (upper, lower) = (&shared.workers[first..], &shared.workers[..first]);
-        upper.iter().chain(lower).filter(move |other| {
-            other.index != own && root.is_none_or(|root| other.root.load(Ordering::Relaxed) == root)
-        })
+        let all = upper.iter().chain(lower);
+        all.filter(move |other| other.index != own)
     }
 
     /// Runs a job that belongs to the root `from`.
@@ -243,16 +241,16 @@ impl Worker {
         Some((job, root))
     }
 
-    /// Any job there is, for somebody who yields.
+    /// Any job there is, for somebody who yields: a guest as well, who asks for it.
     pub(crate) fn take_any(&self) -> Option<(JobRef, usize)> {
         let shared = self.shared();
         let own = self.take_local().or_else(|| shared.take_injected());
         own.map(|job| (job, self.root())).or_else(|| {
-            self.others(shared).find_map(|other| {
+            self.all_others(shared).find_map(|other| {
                 other.deque.want(deque::EXPOSE);
-                self.take_from(other, |deque| {
-                    deque.steal().or_else(|| deque.steal_private())
-                })
+                let job = other.deque.steal();
+                let job = job.or_else(|| other.deque.steal_private())?;
+                Some((job, other.root()))
             })
         })
     }
