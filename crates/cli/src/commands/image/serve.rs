@@ -23,9 +23,9 @@ use crate::structures;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock
-  nbdcopy 'nbd+unix:///?socket=/run/disk.sock' copy.img
-  qemu-img info 'nbd+unix:///?socket=/run/disk.sock'
+  evener image serve disk.img.zst --nbd unix:/tmp/disk.sock
+  nbdcopy 'nbd+unix:///?socket=/tmp/disk.sock' copy.img
+  qemu-img info 'nbd+unix:///?socket=/tmp/disk.sock'
   evener image serve disk.qcow2 --nbd tcp:127.0.0.1:10809 --cache 1G
 
 Blocks are decoded on request, by all workers, and cached. A block that several
@@ -34,23 +34,23 @@ without --tls-verify-peer any client may read. On a shared network listen on
 127.0.0.1 or a Unix socket. Ctrl-C ends the server, as does SIGTERM with exit
 status 0.
 
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock --overlay disk.ovl
+  evener image serve disk.img.zst --nbd unix:/tmp/disk.sock --overlay disk.ovl
 
 With --overlay clients may write; without it the image is read-only. The image
 itself does not change. The overlay takes as much space as was written, and the
 next server of the same image reuses it. An acknowledged write survives kill -9
 of the server; a flushed write survives a power cut.
 
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock \\
+  evener image serve disk.img.zst --nbd unix:/tmp/disk.sock \\
       --overlay monday.ovl --overlay tuesday.ovl
 
 Several overlays act as snapshots, each on top of the one before. Only the last
 one is written. An overlay that changed after another was put on top is refused.
 
-  evener image serve a.img.zst b.qcow2 --nbd unix:/run/disks.sock \\
+  evener image serve a.img.zst b.qcow2 --nbd unix:/tmp/disks.sock \\
       --export a --export b
-  nbdcopy 'nbd+unix:///b?socket=/run/disks.sock' b.img
-  evener image serve disk.img.zst --nbd unix:/run/disk.sock \\
+  nbdcopy 'nbd+unix:///b?socket=/tmp/disks.sock' b.img
+  evener image serve disk.img.zst --nbd unix:/tmp/disk.sock \\
       --partition 1 --snapshot --exit-last
 
   evener image serve disk.img.zst --ublk
