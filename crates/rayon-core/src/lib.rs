@@ -4,8 +4,10 @@
 //!
 //! ```toml
 //! [patch.crates-io]
-//! rayon-core = { git = "…" }    # this repository
+//! rayon-core = { path = "…/evener/crates/rayon-core/patch" }
 //! ```
+//!
+//! After `cargo update -p rayon-core`, `cargo tree -i rayon-core` shows whether it is used.
 //!
 //! What differs from rayon-core: a job that is added wakes nobody at once, but is taken by an idle thread when it has lain
 //! for some microseconds; threads of the default global pool are started when there is work for them; and a thread of the
