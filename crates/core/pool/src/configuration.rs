@@ -1,4 +1,4 @@
-//! What rayon-core had before `ThreadPoolBuilder`.
+//! Rayon-core's older configuration API, from before `ThreadPoolBuilder`.
 #![expect(deprecated, reason = "all of this is")]
 
 use std::any::Any;

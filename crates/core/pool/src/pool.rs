@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) workers: Box<[Worker]>,
     count: usize,
     pub(crate) idle: Idle,
-    /// Jobs of threads that are no workers of this pool.
+    /// Jobs of threads that are not workers of this pool.
     injected: Mutex<VecDeque<JobRef>>,
     injected_len: AtomicUsize,
     /// Reasons not to end: the pool's owner, and jobs that nobody waits for.
@@ -230,7 +230,7 @@ impl Shared {
         }
     }
 
-    /// Makes this thread, which is no worker, one of this pool, if that lends any and one is idle.
+    /// Makes this thread, which is not a worker, one of this pool, if that lends any and one is idle.
     pub(crate) fn guest(&self) -> Option<Guest<'_>> {
         let borrowed = self.lends.then(|| self.idle.borrow(self)).flatten()?;
         Some(Guest::new(self, borrowed))

@@ -69,7 +69,7 @@ where
     pool::in_worker(|worker, _| ScopeFifo::run(Some(worker), worker.shared_arc(), body))
 }
 
-/// As [`scope`]; `body` runs on the current thread, though it may be no worker.
+/// As [`scope`]; `body` runs on the current thread, though it may not be a worker.
 pub fn in_place_scope<'scope, OP, R>(body: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -77,7 +77,7 @@ where
     Scope::run(Worker::current(), pool::current_pool(), body)
 }
 
-/// As [`scope_fifo`]; `body` runs on the current thread, though it may be no worker.
+/// As [`scope_fifo`]; `body` runs on the current thread, though it may not be a worker.
 pub fn in_place_scope_fifo<'scope, OP, R>(body: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
