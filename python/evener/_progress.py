@@ -1,4 +1,4 @@
-"""Progress of runs on files: a callable, tqdm if it is installed, or a line on the standard error."""
+"""Progress of runs on files: a callable, tqdm if it is installed, or a line on the terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -41,11 +41,19 @@ def _bar(tqdm: Any, unit: str) -> Iterator[Far]:
 
 
 def _line(unit: str) -> Iterator[Far]:
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    last = ""
+
     def update(done: int, total: int | None) -> None:
+        nonlocal last
         of = "" if total is None else f" of {total}"
-        print(f"\r{done}{of} {unit}", end="", file=sys.stderr, flush=True)
+        line = f"{done}{of} {unit}"
+        if is_terminal and line != last:
+            print(f"\r{line}", end="", file=sys.stderr, flush=True)
+            last = line
 
     try:
         yield update
     finally:
-        print(file=sys.stderr)
+        if last:
+            print(file=sys.stderr)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -44,10 +45,21 @@ def test_files_are_as_arrays(noise, tmp_path):
     assert "blur,sobel" in repr(source)
 
 
-def test_progress_is_a_line_or_a_bar(noise, tmp_path, capsys):
+def test_progress_is_a_line_or_a_bar(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     long = ev.read("testsrc:320x240:3000").pipe("rotate=5")
     long.write("null:", progress=True)
     assert "3000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_without_tqdm_is_a_line_on_a_terminal(terminal, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    ev.read("testsrc:64x48:9").pipe("blur").write("null:", progress=True)
+    shown = capsys.readouterr().err
+    assert bool(shown) == terminal
+    assert shown.count("\r9 of 9 frames") == terminal and shown.endswith("9 of 9 frames\n") == terminal
 
 
 def test_an_exception_of_progress_ends_a_run(tmp_path):
