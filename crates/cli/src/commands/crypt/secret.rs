@@ -1,13 +1,15 @@
 //! Keys and passphrases from files and from the terminal.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use evener_crypt::keys::generated_passphrase;
+use evener_crypt::keys::{KeyFileError, generated_passphrase};
 use evener_crypt::session::{
     Error, Secret, SecretWarning, key_file, passphrase_fd, passphrase_file,
 };
 use evener_files::{STDOUT, one_line};
+use rustix::io::Errno;
 
 use super::sealed::is_secret;
 use crate::failure::Failure;
@@ -84,7 +86,12 @@ impl SecretArgs {
         let shown = |path: &Path| one_line(&path.to_string_lossy());
         let (name, (secret, warnings)) =
             match (&self.key, &self.passphrase_file, self.passphrase_fd) {
-                (Some(path), ..) => (shown(&named(path)), key_file(&named(path), input)?),
+                (Some(path), ..) => {
+                    let name = shown(&named(path));
+                    let read = key_file(&named(path), input);
+                    let read = read.map_err(|error| no_key(error, &name, purpose))?;
+                    (name, read)
+                }
                 (_, Some(path), _) => (shown(&named(path)), passphrase_file(&named(path), input)?),
                 (.., Some(number)) => (
                     format!("file descriptor {number}"),
@@ -109,6 +116,22 @@ fn named(path: &Path) -> PathBuf {
 pub fn warn(name: &str, warnings: &[SecretWarning]) {
     for warning in warnings {
         print_err(&format!("evener: warning: {name}: {warning}"));
+    }
+}
+
+/// Why a key file, which messages call `name`, cannot be used. If there is none, and any key will do, says how to make one.
+fn no_key(error: Error, name: &str, purpose: Purpose) -> Failure {
+    let is_missing = match &error {
+        Error::KeyFile {
+            name: shown,
+            cause: KeyFileError::Read(reason),
+        } => shown == name && reason.kind() == io::ErrorKind::NotFound,
+        _ => false,
+    };
+    let failure = Failure::from(error);
+    match is_missing && purpose == Purpose::Seal {
+        true => failure.and(format!("make one with `evener keygen -o {name}`")),
+        false => failure,
     }
 }
 
@@ -140,7 +163,8 @@ pub fn check_distinct<'a>(
             && let Some(name) = inputs.find(|name| is_secret(secret, name))
         {
             let name = one_line(&name.to_string_lossy());
-            return Err(Error::OwnInput { name }.into());
+            let secret = "secret";
+            return Err(Error::OwnInput { name, secret }.into());
         }
     }
     Ok(())
@@ -148,15 +172,13 @@ pub fn check_distinct<'a>(
 
 fn ask(purpose: Purpose) -> Result<Secret, Failure> {
     let name = || "terminal".to_owned();
-    let (question, instead) = match purpose {
-        Purpose::Open => ("Passphrase: ", "use --passphrase-file"),
-        Purpose::Seal => (
-            "Passphrase (empty to generate one): ",
-            "use --passphrase-file",
-        ),
+    let either = "--passphrase-file or --passphrase-fd";
+    let (question, option) = match purpose {
+        Purpose::Open => ("Passphrase: ", either),
+        Purpose::Seal => ("Passphrase (empty to generate one): ", either),
         Purpose::Change => (
             "New passphrase (empty to generate one): ",
-            "use --new-passphrase-file",
+            "--new-passphrase-file",
         ),
     };
     let failed = |reason| {
@@ -164,9 +186,19 @@ fn ask(purpose: Purpose) -> Result<Secret, Failure> {
             name: name(),
             reason,
         };
-        Failure::from(error).and(instead)
+        Failure::from(error).and(format!("use {option}"))
     };
-    let terminal = Terminal::open().map_err(failed)?;
+    // Without a terminal, /dev/tty is not there, or cannot be opened.
+    let is_none = |reason: &io::Error| {
+        reason.kind() == io::ErrorKind::NotFound
+            || reason.raw_os_error() == Some(Errno::NXIO.raw_os_error())
+    };
+    let terminal = Terminal::open().map_err(|reason| match is_none(&reason) {
+        true => Failure::running(format!(
+            "no terminal to ask for the passphrase; give it by {option}"
+        )),
+        false => failed(reason),
+    })?;
     let new = purpose != Purpose::Open;
     let passphrase = terminal.ask(question).map_err(failed)?;
     if new && passphrase.is_empty() {

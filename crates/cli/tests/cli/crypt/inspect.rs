@@ -55,9 +55,9 @@ fn the_kind_and_what_it_needs() {
         (
             "key.sealed",
             [
-                "not known: nothing tells it from random bytes",
+                "not known: indistinguishable from random bytes",
                 "if it is that, the key file",
-                "text      97.6 KiB (100000 bytes), if it is that",
+                "plaintext  97.6 KiB (100000 bytes), if it is that",
             ],
         ),
         (
@@ -95,10 +95,10 @@ fn of_pipes_less_is_known_and_of_other_things_nothing() {
     let size = fs::metadata(small).unwrap().len();
     let said = folder.line("inspect small.sealed").succeeded().text();
     assert!(
-        said.contains(&format!("  file      {size} bytes\n")),
+        said.contains(&format!("  file       {size} bytes\n")),
         "{said}"
     );
-    assert!(said.contains("  text      4 bytes, "), "{said}");
+    assert!(said.contains("  plaintext  4 bytes, "), "{said}");
     folder.file("short", "text");
     folder.line("inspect short").failed(1, &["short: "]);
     piped(&folder, "inspect", b"").failed(1, &["standard input: "]);

@@ -97,6 +97,12 @@ fn files_that_hold_no_key() {
         let done = folder.line(&format!("encrypt -k {name} plain -o out"));
         done.failed(1, &[&format!("{name}: cannot read the key: "), part]);
         assert!(!done.stderr.contains("os error"), "{}", done.stderr);
+        let hint = "; make one with `evener keygen -o none`";
+        assert_eq!(done.stderr.contains(hint), name == "none");
+        // Another key decrypts nothing.
+        let done = folder.line(&format!("decrypt -k {name} plain -o out"));
+        done.failed(1, &[&format!("{name}: cannot read the key: "), part]);
+        assert!(!done.stderr.contains("keygen"), "{}", done.stderr);
     }
     assert!(!folder.names().contains(&"out".to_owned()));
 }

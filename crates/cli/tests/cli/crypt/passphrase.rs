@@ -76,7 +76,11 @@ fn what_does_not_fit_is_refused() {
         ),
         (
             "--passphrase-file words keyed",
-            &["keyed: was not encrypted with a passphrase", "key file"],
+            &[
+                "keyed: was not encrypted with a passphrase",
+                "it has no evener passphrase header",
+                "key file",
+            ],
         ),
         (
             "--passphrase-file none sealed",
@@ -162,18 +166,18 @@ fn without_a_terminal_there_is_no_question() {
     let age = "encrypt --age --passphrase-file words plain -o file.age";
     folder.line(age).succeeded();
     for (line, instead) in [
-        ("encrypt -p plain -o out", "; use --passphrase-file"),
-        ("decrypt -p sealed -o out", "; use --passphrase-file"),
+        ("encrypt -p plain -o out", "; give it by --passphrase-file"),
+        ("decrypt -p sealed -o out", "; give it by --passphrase-file"),
         (
             "rewrap --passphrase-file words --new-passphrase file.age -o out",
-            "; use --new-passphrase-file",
+            "; give it by --new-passphrase-file",
         ),
     ] {
         let Some(mut command) = in_session(&folder, false, line) else {
             return;
         };
         let done = Done::of(command.stdin(Stdio::null()));
-        done.failed(1, &["cannot read the passphrase", instead]);
+        done.failed(1, &["no terminal to ask for the passphrase", instead]);
     }
     let names = ["file.age", "key", "plain", "sealed", "words"];
     assert_eq!(folder.names(), names);

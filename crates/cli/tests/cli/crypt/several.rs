@@ -134,7 +134,7 @@ fn names_that_cannot_be_are_refused_before_anything_is_written() {
         ("encrypt -k key - -o out/", &["-: has no name"]),
         (
             "encrypt -k key x/a key -o out",
-            &["key: is the input as well"],
+            &["key: is both secret and input"],
         ),
         (
             "encrypt -k key x/a y/b --json r -o out",

@@ -94,7 +94,7 @@ fn a_file_is_not_both() {
         for flag in ["-k", "--passphrase-file"] {
             let mut command = folder.evener(["encrypt", flag, name, "-o", "x"]);
             let done = Done::of(command.stdin(File::open(&notes).unwrap()));
-            done.failed(2, &[name, "is the input as well"]);
+            done.failed(2, &[name, ": is both ", " and input"]);
         }
     }
     fs::hard_link(folder.path("key"), folder.path("again")).unwrap();
@@ -105,7 +105,7 @@ fn a_file_is_not_both() {
     ] {
         for command in ["encrypt", "decrypt"] {
             let done = folder.line(&format!("{command} {line} -o x"));
-            done.failed(2, &["is the input as well"]);
+            done.failed(2, &[": is both ", " and input"]);
         }
     }
     assert_eq!(folder.names(), ["again", "key", "notes", "words"]);
@@ -118,6 +118,6 @@ fn a_pipe_with_a_name_is_not_opened_twice() {
     assert!(made.unwrap().success());
     // There is no writer: it would wait for one for ever.
     let done = folder.line("encrypt --passphrase-file fifo fifo -o x");
-    done.failed(2, &["fifo: is the input as well"]);
+    done.failed(2, &["fifo: is both passphrase and input"]);
     assert_eq!(folder.names(), ["fifo", "key", "words"]);
 }

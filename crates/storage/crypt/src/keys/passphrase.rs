@@ -75,7 +75,7 @@ pub struct PassphraseHeader {
 pub enum PassphraseError {
     /// There is no such header.
     #[error(
-        "was not encrypted with a passphrase by evener: it does not begin with such a header; try a key file"
+        "was not encrypted with a passphrase by evener: it has no evener passphrase header; try a key file"
     )]
     NoHeader,
     /// It is of a version this program does not know.

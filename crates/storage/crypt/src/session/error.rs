@@ -49,12 +49,14 @@ pub enum Error {
     },
     /// The key or the passphrase is in the file of the data.
     #[error(
-        "{name}: is the input as well, whose first line would be the key or passphrase; keep that in a file of its own, or \
-         pipe both: (cat KEYFILE; cat IN) | evener ..."
+        "{name}: is both {secret} and input; keep the {secret} in a file of its own, or pipe both: (cat KEYFILE; cat IN) | \
+         evener ..."
     )]
     OwnInput {
         /// The file.
         name: String,
+        /// What it would be besides the input: `key`, `passphrase`, or `secret` where it may be either.
+        secret: &'static str,
     },
     /// The input was encrypted with a passphrase, but a key was given.
     #[error("{name}: was encrypted with a passphrase, not with a key file; use -p")]

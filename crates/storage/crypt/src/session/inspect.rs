@@ -141,16 +141,16 @@ impl fmt::Display for Inspected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.name)?;
         let (format, needs) = self.format.told();
-        write!(f, "  format    {format}\n  needs     {needs}")?;
+        write!(f, "  format     {format}\n  needs      {needs}")?;
         if let Some(size) = self.size {
-            write!(f, "\n  file      {}", exact(size))?;
+            write!(f, "\n  file       {}", exact(size))?;
         }
         if let Some(text) = self.text_size {
             let unless = match self.format {
                 Format::Key => ", if it is that",
                 _ => "",
             };
-            write!(f, "\n  text      {}{unless}", exact(text))?;
+            write!(f, "\n  plaintext  {}{unless}", exact(text))?;
         }
         Ok(())
     }
@@ -169,7 +169,7 @@ impl Format {
     fn told(&self) -> (String, String) {
         match self {
             Format::Key => (
-                "not known: nothing tells it from random bytes; Cobblestone-256 with a key file looks like that"
+                "not known: indistinguishable from random bytes; Cobblestone-256 with a key file looks like that"
                     .to_owned(),
                 "if it is that, the key file it was encrypted with: -k KEYFILE".to_owned(),
             ),

@@ -74,7 +74,7 @@ impl fmt::Display for SecretWarning {
 /// The file cannot be read, contains no key, or is the data itself.
 pub fn key_file(path: &Path, input: &OsStr) -> Result<(Secret, Vec<SecretWarning>), Error> {
     let failed = |cause| of(path, cause);
-    let shared = is_shared(path, input, || one_line(&path.to_string_lossy()))?;
+    let shared = is_shared(path, input, "key", || one_line(&path.to_string_lossy()))?;
     let (file, exposed) = open_secret(path).map_err(|e| failed(KeyFileError::Read(e)))?;
     let key = match shared {
         true => keys::read_line(&file),
@@ -134,7 +134,7 @@ fn passphrase_in(
         name: name(),
         reason,
     };
-    let shared = is_shared(path, input, name)?;
+    let shared = is_shared(path, input, "passphrase", name)?;
     let (file, mut warnings) = open_secret(path).map_err(failed)?;
     let (mut line, ended) = keys::secret_line(&file, MAX_LINE).map_err(failed)?;
     if shared && !ended && line.len() < MAX_LINE {
@@ -172,14 +172,22 @@ pub(super) fn open_secret(path: &Path) -> io::Result<(File, Vec<SecretWarning>)>
 /// # Errors
 /// They come from the same file, whose first line would be both, or from the same named pipe, which cannot be opened
 /// again once its writer is gone.
-fn is_shared(path: &Path, input: &OsStr, name: impl Fn() -> String) -> Result<bool, Error> {
+fn is_shared(
+    path: &Path,
+    input: &OsStr,
+    kind: &'static str,
+    name: impl Fn() -> String,
+) -> Result<bool, Error> {
     let (Ok(secret), Some(data)) = (path.metadata(), InputFile::metadata_of(input)) else {
         return Ok(false);
     };
     let same = (data.dev(), data.ino()) == (secret.dev(), secret.ino());
     let is_named_pipe = || secret.file_type().is_fifo() && path.canonicalize().is_ok();
     match same && (secret.is_file() || is_named_pipe()) {
-        true => Err(Error::OwnInput { name: name() }),
+        true => Err(Error::OwnInput {
+            name: name(),
+            secret: kind,
+        }),
         false => Ok(same),
     }
 }
