@@ -7,37 +7,61 @@ use crate::codec::{Codec, ZSTD};
 
 /// A format of output.
 pub struct Written {
-    /// What messages call it.
+    /// Which command writes it, in the words of messages.
     what: &'static str,
     /// How its files are named.
     endings: &'static [&'static str],
-    /// What else could be done.
-    to_do: &'static str,
+    /// What comes before another program can make its own format of it.
+    before: Option<&'static str>,
 }
 
 /// The output of `unpack`.
 pub static RAW_OUTPUT: Written = Written {
-    what: "a raw image",
+    what: "unpack writes raw images",
     endings: &[".img", ".raw", ".iso"],
-    to_do: "convert that, as qemu-img convert or a program that compresses does",
+    before: None,
 };
 
 static IN_ZSTD: Written = Written {
-    what: "an image in zstd's seekable format",
+    what: "pack writes zstd's seekable format",
     endings: &[".zst", ".zstd"],
-    to_do: "write a raw image with evener image unpack, and convert that",
+    before: Some(UNPACK),
 };
 
 static IN_EVB: Written = Written {
-    what: "an image in evener's own container",
+    what: "pack with this codec writes evener's own container",
     endings: &[".evb"],
-    to_do: "write a raw image with evener image unpack, and convert that",
+    before: Some(UNPACK),
 };
 
-/// Endings of names that say which format a file has.
-const ENDINGS: [&str; 23] = [
-    ".qcow2", ".qcow", ".vmdk", ".vhd", ".vhdx", ".vdi", ".ova", ".tar", ".iso", ".raw", ".gz",
-    ".tgz", ".xz", ".bz2", ".lz", ".lz4", ".lzo", ".zip", ".7z", ".cloop", ".zst", ".zstd", ".evb",
+const UNPACK: &str = "evener image unpack";
+const PACK: &str = "evener image pack --codec zstd";
+
+/// Endings of names that say which format a file has, and what makes such a file of a raw image.
+const ENDINGS: [(&str, Option<&str>); 23] = [
+    (".qcow2", Some("qemu-img convert -O qcow2")),
+    (".qcow", Some("qemu-img convert -O qcow")),
+    (".vmdk", Some("qemu-img convert -O vmdk")),
+    (".vhd", Some("qemu-img convert -O vpc")),
+    (".vhdx", Some("qemu-img convert -O vhdx")),
+    (".vdi", Some("qemu-img convert -O vdi")),
+    (".ova", None),
+    (".tar", None),
+    (".iso", Some(UNPACK)),
+    (".raw", Some(UNPACK)),
+    (".gz", Some("gzip")),
+    (".tgz", None),
+    (".xz", Some("xz")),
+    (".bz2", Some("bzip2")),
+    (".lz", Some("lzip")),
+    (".lz4", Some("lz4")),
+    (".lzo", Some("lzop")),
+    (".zip", Some("zip")),
+    (".7z", Some("7z a")),
+    (".cloop", None),
+    (".zst", Some(PACK)),
+    (".zstd", Some(PACK)),
+    (".evb", Some("evener image pack --codec lz4")),
 ];
 
 /// The output of `pack` with a codec.
@@ -57,19 +81,22 @@ pub fn named_as(output: &OsStr, written: &Written) -> Result<(), SessionError> {
     let name = output.to_string_lossy().to_ascii_lowercase();
     // What is no file has a name that says nothing of what is in it.
     let is_file = std::fs::metadata(output).map_or(true, |found| found.is_file());
-    let ending = ENDINGS.iter().find(|ending| name.ends_with(*ending));
-    let Some(other) = ending.filter(|ending| is_file && !written.endings.contains(ending)) else {
+    let found = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
+    let Some((_, program)) =
+        found.filter(|(ending, _)| is_file && !written.endings.contains(ending))
+    else {
         return Ok(());
     };
     let name = evener_files::one_line(&output.to_string_lossy());
-    let Written {
-        what,
-        endings,
-        to_do,
-    } = written;
-    let ending = endings[0];
+    let (what, ending) = (written.what, written.endings[0]);
+    let how = match (*program, written.before) {
+        (None, _) => String::new(),
+        (Some(evener), _) if evener.starts_with("evener") => format!(", or use `{evener}`"),
+        (Some(program), None) => format!(", then run `{program}`"),
+        (Some(program), Some(before)) => format!(", or use `{before}`, then `{program}`"),
+    };
     Err(SessionError::Request(format!(
-        "{name}: would hold {what}, and no {other}; name it {ending}, or for {other} {to_do}"
+        "{name}: {what}; name it {ending}{how}"
     )))
 }
 

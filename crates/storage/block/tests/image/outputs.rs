@@ -38,13 +38,17 @@ fn a_name_of_another_format_is_refused_before_anything_is_written() {
     let input = folder.file("plain", sample());
     let old = folder.file("old.qcow2", b"another image");
     for (name, codec, says) in [
-        ("old.qcow2", "zstd", "and no .qcow2; name it .zst"),
+        (
+            "old.qcow2",
+            "zstd",
+            "pack writes zstd's seekable format; name it .zst, or use `evener image unpack`, then `qemu-img convert -O qcow2`",
+        ),
         ("new.vmdk", "zstd", "seekable format"),
-        ("new.img.gz", "zstd", ".gz"),
+        ("new.img.gz", "zstd", "then `gzip`"),
         (
             "new.zst",
             "lz4",
-            "evener's own container, and no .zst; name it .evb",
+            "evener's own container; name it .evb, or use `evener image pack --codec zstd`",
         ),
     ] {
         let options = PackOptions {
@@ -60,7 +64,12 @@ fn a_name_of_another_format_is_refused_before_anything_is_written() {
             "{name}: {error}"
         );
     }
-    for name in ["old.qcow2", "new.img.zst", "new.vhdx"] {
+    for (name, how) in [
+        ("old.qcow2", ", then run `qemu-img convert -O qcow2`"),
+        ("new.img.zst", ", or use `evener image pack --codec zstd`"),
+        ("new.vhdx", ", then run `qemu-img convert -O vhdx`"),
+        ("new.tar", ""),
+    ] {
         let output = folder.path(name);
         let error = unpack(
             input.as_os_str(),
@@ -69,9 +78,9 @@ fn a_name_of_another_format_is_refused_before_anything_is_written() {
             &[],
         );
         let error = error.err().unwrap();
-        let says = "would hold a raw image";
+        let says = format!("unpack writes raw images; name it .img{how}");
         assert!(
-            error.is_request() && error.to_string().contains(says),
+            error.is_request() && error.to_string().ends_with(&says),
             "{name}: {error}"
         );
     }
