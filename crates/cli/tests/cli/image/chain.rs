@@ -106,7 +106,7 @@ fn overlays_of_another_stack_are_refused() {
     // A server that writes nothing changes nothing.
     Server::start(&folder, &line(&["monday"])).end(Signal::INT);
     let server = Server::start(&folder, &line(&["monday", "tuesday"]));
-    let start = "written into tuesday, which has 4 KiB of it; over monday; ";
+    let start = "writes go to tuesday (4 KiB so far), on top of monday; ";
     assert!(server.line.contains(start), "{}", server.line);
     let (mut stream, _) = client(&folder);
     let mut wanted = [1; 150];

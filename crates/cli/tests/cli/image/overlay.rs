@@ -70,7 +70,7 @@ fn what_cannot_be_an_overlay_is_said_in_a_line() {
     }
     let folder = packed();
     let server = Server::start(&folder, SERVE);
-    let start = "disk.zst: 3 MiB at unix:socket; written into changes, which has 0 bytes of it; ";
+    let start = "disk.zst: 3 MiB at unix:socket; writes go to changes (0 bytes so far); ";
     assert!(server.line.starts_with(start), "{}", server.line);
     let (mut stream, _) = client(&folder);
     assert_eq!(write(&mut stream, 5000, &[7; 100]), 0);
@@ -153,7 +153,7 @@ fn info_tells_what_an_overlay_is() {
     // It begins where the last server ended.
     let server = Server::start(&folder, SERVE);
     assert!(
-        server.line.contains("which has 12 KiB of it"),
+        server.line.contains("writes go to changes (12 KiB so far)"),
         "{}",
         server.line
     );

@@ -415,11 +415,12 @@ impl fmt::Display for ServeSession {
         write!(f, " at {address}; ")?;
         if let Some(overlay) = self.exports.iter().find_map(|e| e.context.store.overlay()) {
             let (name, bytes) = (overlay.name(), Size(overlay.bytes()));
-            write!(f, "written into {name}, which has {bytes} of it; ")?;
+            write!(f, "writes go to {name} ({bytes} so far)")?;
             let lower = overlay.lower_names();
             if !lower.is_empty() {
-                write!(f, "over {}; ", lower.join(", "))?;
+                write!(f, ", on top of {}", lower.join(", "))?;
             }
+            f.write_str("; ")?;
         }
         if let Some(metrics) = self.metrics_address() {
             write!(f, "metrics at {metrics}; ")?;

@@ -153,14 +153,27 @@ impl Verified {
         none && self.root.is_none() && !self.checked.is_empty()
     }
 
-    /// How many blocks of each kind there are: `, 98 by BLAKE3, 925 zero`.
+    /// How many blocks there are of each kind: `98 blocks match BLAKE3, 925 are zero`; with bad ones first.
     fn counts(&self) -> String {
-        let each = self.checked.iter().map(|(&check, blocks)| match check {
-            _ if check == Check::Zero.name() => format!(", {blocks} zero"),
-            _ if check == Check::Nothing.name() => format!(", {blocks} without a checksum"),
-            _ => format!(", {blocks} by {check}"),
-        });
-        each.collect()
+        let mut counts = Vec::new();
+        let blocks = |count| if count == 1 { "block" } else { "blocks" };
+        if self.bad_count > 0 {
+            counts.push(format!("{} bad {}", self.bad_count, blocks(self.bad_count)));
+        }
+        for (&check, &count) in &self.checked {
+            let noun = match counts.is_empty() {
+                true => format!("{} ", blocks(count)),
+                false => String::new(),
+            };
+            let (one, more, what) = match check {
+                _ if check == Check::Zero.name() => ("is", "are", "zero"),
+                _ if check == Check::Nothing.name() => ("has", "have", "no checksum"),
+                _ => ("matches", "match", check),
+            };
+            let verb = if count == 1 { one } else { more };
+            counts.push(format!("{count} {noun}{verb} {what}"));
+        }
+        counts.join(", ")
     }
 }
 
@@ -215,16 +228,13 @@ impl fmt::Display for Verified {
             (false, _) => "get the file again",
         };
         if !self.good && !self.cancelled {
-            let bad = match self.bad_count {
-                0 => String::new(),
-                1 => "1 bad block".to_owned(),
-                bad => format!("{bad} bad blocks"),
-            };
-            let counts = bad + &self.counts();
-            let counts = counts.trim_start_matches(", ");
-            return write!(f, "{}: {counts}; {said}", self.name);
+            return write!(f, "{}: {}; {said}", self.name, self.counts());
         }
-        write!(f, "{}: {said}{}", self.name, self.counts())?;
+        write!(f, "{}: {said}", self.name)?;
+        let counts = self.counts();
+        if !counts.is_empty() {
+            write!(f, ": {counts}")?;
+        }
         if let (true, Some(root)) = (self.good, self.root) {
             write!(f, ", root {root}")?;
         }
