@@ -650,7 +650,7 @@ fn what_cannot_be_read_is_said_with_a_way_to_read_it() {
     folder.file("in.yuv", [0; 64 * 48 * 3 / 2]);
     folder
         .line("filter null -i in.yuv -o no.y4m")
-        .failed(1, &["in.yuv: holds only samples", "-f rawvideo -s"]);
+        .failed(1, &["in.yuv: has no header", "-f rawvideo -s"]);
 
     // One picture is one, in whatever file, and a name may have any character.
     make("testsrc2=s=16x16:r=5:d=0.2 file:a:b.mp4");

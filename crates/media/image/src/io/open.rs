@@ -218,7 +218,7 @@ fn open_file(text: &OsStr, input: InputFile) -> Result<Input, Error> {
     let (source, watch) = (input.source_file(), input.watch());
     let decoder = match Decoder::open(&Tools::default(), text) {
         Err(Error::Ffmpeg { .. } | Error::File(FileError::Unfit { .. })) if is_raw(text) => {
-            let reason = "holds only samples, whose size only you know; pipe it in by: \
+            let reason = "has no header, so its frame size is unknown; pipe it in with: \
                           ffmpeg -f rawvideo -s WIDTHxHEIGHT -pix_fmt yuv420p -i FILE -f yuv4mpegpipe -strict -1 -";
             let name = input.name;
             return Err(FileError::Unfit { name, reason }.into());
