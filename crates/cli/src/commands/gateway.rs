@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use clap::ArgGroup;
 use evener_gateway::access::Target;
 use evener_gateway::session::config::{
     Config, Engines, listen_address, metrics_address, origin_url, weight,
@@ -21,6 +22,10 @@ use crate::stderr::{note, print_err};
 
 /// Serve RTSP, RTP and MPEG transport streams over HTTP
 #[derive(clap::Args, Clone)]
+#[command(group(ArgGroup::new("from").required(true).multiple(true).args(["listen", "config"])))]
+#[command(override_usage = "\
+evener gateway --listen tcp:HOST:PORT [OPTIONS]
+       evener gateway --config FILE.toml [OPTIONS]")]
 #[command(after_help = "\
 Examples:
   evener gateway --listen tcp:127.0.0.1:8080
@@ -46,7 +51,7 @@ SIGTERM ends the gateway with exit status 0; Ctrl-C ends it by the signal.
 SIGHUP rereads the origins and pools from FILE.")]
 pub struct Args {
     /// Listen for clients here
-    #[arg(long, value_name = "tcp:HOST:PORT", value_parser = listen_address, required_unless_present = "config")]
+    #[arg(long, value_name = "tcp:HOST:PORT", value_parser = listen_address)]
     listen: Option<Address>,
 
     /// Let clients request this host, address or network (repeatable)

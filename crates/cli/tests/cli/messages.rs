@@ -427,6 +427,11 @@ fn no_hint_is_one_that_cannot_work() {
             "similar argument exists: '--workers'",
         ),
         ("encrypt --password a ten", "'--passphrase"),
+        ("image serve disk.zst", "one of --nbd <ADDRESS>, --ublk"),
+        (
+            "gateway",
+            "one of --listen <tcp:HOST:PORT>, --config <FILE.toml>",
+        ),
         ("queens 8 --thraeds 2", "did you mean --workers?"),
         ("encode -i a -o b -vf blur", "did you mean --filter?"),
         ("encode -i a -o b --frames 9", "evener filter null --frames"),

@@ -5,6 +5,7 @@ mod disk;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use evener_block::nbd::{Address, HostName, OnStatus};
 use evener_block::session::{
     ByteRange, ReadAhead, ServeOptions, Served, TlsOptions, Writes, bytes, serve,
@@ -21,6 +22,10 @@ use crate::structures;
 
 /// Serve images over NBD, or one as a local block device
 #[derive(clap::Args)]
+#[command(group(ArgGroup::new("where").required(true).args(["nbd", "ublk"])))]
+#[command(override_usage = "\
+evener image serve --nbd ADDRESS [OPTIONS] <IMAGE>...
+       evener image serve --ublk [OPTIONS] <IMAGE>")]
 #[command(after_help = "\
 Examples:
   evener image serve disk.img.zst --nbd unix:/tmp/disk.sock
@@ -67,7 +72,7 @@ pub struct Args {
     images: Vec<OsString>,
 
     /// Listen for NBD clients: unix:PATH, unix:@NAME, tcp:HOST:PORT, vsock:PORT, or systemd for socket activation
-    #[arg(long, value_name = "ADDRESS", required_unless_present = "ublk")]
+    #[arg(long, value_name = "ADDRESS")]
     nbd: Option<Address>,
 
     /// Serve as the local disk /dev/ublkbN through the Linux ublk driver
