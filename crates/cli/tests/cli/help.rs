@@ -96,7 +96,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--explain",
             "--json",
             "--trace",
-            "- lz4:",
+            "  lz4    LZ4, the fastest",
             "Examples:",
         ],
     ),
@@ -408,6 +408,14 @@ fn every_subcommand_explains_each_flag() {
         let mut usage = usage.take_while(|l| !l.is_empty());
         assert!(usage.all(|l| l.chars().count() <= 80), "{text}");
         assert_eq!(done.stderr, "");
+        // One option below the other.
+        let options = text.split("\nOptions:\n").nth(1).unwrap_or_default();
+        let options = options.split("\n\n").next().unwrap_or_default();
+        let last = options.contains("--help");
+        assert!(
+            last,
+            "{command} --help has blank lines between options:\n{text}"
+        );
     }
 }
 

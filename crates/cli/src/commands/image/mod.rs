@@ -48,8 +48,7 @@ const COMPLETE: &str = "the image itself is complete";
 /// How an image is opened.
 #[derive(clap::Args)]
 struct Opening {
-    /// Read the image as this format instead of detecting it
-    #[arg(long, value_parser = format())]
+    #[arg(long, value_parser = format(), help = format_help(), hide_possible_values = true)]
     format: Option<&'static Format>,
 
     /// Refuse an image with a backing file; an untrusted image may name any file on this machine
@@ -69,6 +68,12 @@ impl Opening {
             backing: self.backing.clone(),
         }
     }
+}
+
+/// Their descriptions are for completions: with them, clap puts a blank line after every option of the help.
+fn format_help() -> String {
+    let names = TABLE.map(|format| format.name).join(", ");
+    format!("Read the image as this format instead of detecting it: {names}")
 }
 
 /// The values of `--format`.

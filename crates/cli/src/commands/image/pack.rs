@@ -12,9 +12,7 @@ use crate::run::StreamArgs;
 use crate::session::{RunOutcome, convert};
 use crate::summary;
 
-/// Compress a disk image into independently readable blocks
-#[derive(clap::Args)]
-#[command(after_help = "\
+const HELP: &str = "\
 Examples:
   evener image pack disk.img disk.img.zst
   evener image pack disk.qcow2 disk.img.zst --level 12 --block 256K
@@ -38,7 +36,17 @@ in no known image format is read as a raw image. If it looks like another
 format, such as VMDK, or compressed in another way, such as bzip2, it is refused
 unless --format raw is given. A tar stands for the one disk image in it, and is
 refused if it holds none or several. A pipe with an image in another format is
-refused. An NBD server's disk is read as raw unless --format is given.")]
+refused. An NBD server's disk is read as raw unless --format is given.";
+
+/// What follows the options, with the codecs.
+fn after_help() -> String {
+    let lines = Codec::encoders().map(|codec| format!("  {:<5}  {}\n", codec.name, codec.about));
+    format!("Codecs:\n{}\n{HELP}", lines.collect::<String>())
+}
+
+/// Compress a disk image into independently readable blocks
+#[derive(clap::Args)]
+#[command(after_help = after_help())]
 pub struct Args {
     /// Image in any supported format, its URL, a directory, or - for standard input: a raw image from a pipe, or any file
     #[arg(value_name = "IN")]
@@ -48,8 +56,8 @@ pub struct Args {
     #[arg(value_name = "OUT")]
     output: OsString,
 
-    /// Compression codec
-    #[arg(long, default_value = "zstd", value_parser = codec())]
+    /// Compression codec; see below
+    #[arg(long, default_value = "zstd", value_parser = codec(), hide_possible_values = true)]
     codec: &'static Codec,
 
     /// Compression level; for zstd -7 to 22, 3 by default
