@@ -43,6 +43,20 @@ pub fn message(mut error: clap::Error) -> String {
     }
     // Clap suggests `-- -f`, which passes `-f` neither to a flag nor to filters.
     error.remove(ContextKind::Suggested);
+    // Clap has the best match last.
+    if let Some(ContextValue::Strings(names)) = error.remove(ContextKind::SuggestedSubcommand) {
+        let best_first = names.into_iter().rev().collect();
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(best_first),
+        );
+    }
+    // Whoever means one name of a table need not read all of them.
+    let near = text(&error, ContextKind::SuggestedValue);
+    if near.is_some() {
+        error.remove(ContextKind::SuggestedValue);
+        error.remove(ContextKind::ValidValue);
+    }
     let text = error.render().to_string();
     let said = text
         .lines()
@@ -54,7 +68,11 @@ pub fn message(mut error: clap::Error) -> String {
         list if list.ends_with(':') || line.starts_with('[') => all + " " + line,
         _ => all + "; " + line.trim_start_matches("tip: "),
     });
-    message.replace("invalid digit found in string", "not a whole number")
+    let message = message.replace("invalid digit found in string", "not a whole number");
+    match near {
+        Some(near) => format!("{message}; did you mean `{near}`?"),
+        None => message,
+    }
 }
 
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -82,7 +100,11 @@ fn of_argument(error: &mut clap::Error) -> Option<String> {
     let before = at.checked_sub(1).map(|at| args[at].as_str());
     let hint = hint(&given, before.filter(|flag| takes_value(flag)));
     let hint = hint.or_else(|| one_dash(&given));
-    let hint = hint.or_else(|| meant(&given));
+    let hint = hint.or_else(|| {
+        let meant = meant(&given)?;
+        error.remove(ContextKind::SuggestedArg);
+        Some(meant)
+    });
     let hint = hint.or_else(|| files(&args, at));
     let hint = hint.or_else(|| of_similar(args.first()?, &given));
     // The value of an unknown flag may be secret.
@@ -149,9 +171,14 @@ fn one_dash(given: &str) -> Option<String> {
 }
 
 /// What people know from other programs, the option that the command must have for the hint, and the hint.
-const MEANT: [(&str, &str, &str); 3] = [
+const MEANT: [(&str, &str, &str); 4] = [
     ("--threads", "workers", "did you mean --workers?"),
     ("-vf", "filter", "did you mean --filter?"),
+    (
+        "--password",
+        "passphrase",
+        "did you mean -p (--passphrase)?",
+    ),
     (
         "--frames",
         "filter",
@@ -269,9 +296,20 @@ fn of_command(error: &mut clap::Error) -> Option<String> {
         let how = "this build has no benchmarks; build it with --features bench";
         return Some(how.to_owned());
     }
-    let found = path(&Cli::command(), &invalid)?;
-    error.remove(ContextKind::SuggestedSubcommand);
-    Some(there_is(found))
+    let all = Cli::command();
+    if let Some(found) = path(&all, &invalid) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        return Some(there_is(found));
+    }
+    // `evener help NAME` gets no suggestions from clap.
+    if text(error, ContextKind::SuggestedSubcommand).is_none() {
+        let names = called(&all).get_subcommands().map(Command::get_name);
+        let near = names.filter(|name| strsim::levenshtein(name, &invalid) <= 2);
+        let near = near.min_by_key(|name| strsim::levenshtein(name, &invalid))?;
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
+    None
 }
 
 /// The subcommand of that name of a command that is called much like `typed`.

@@ -454,11 +454,22 @@ fn nothing_at_all_shows_the_help() {
 fn typing_errors_are_answered_with_the_nearest() {
     let folder = Folder::new();
     for (line, near) in [
-        ("filtr blur", "'filter'"),
+        ("filtr blur", "'filter', 'filters'"),
+        ("help filtr", "'filter'"),
+        ("help image pak", "'pack'"),
         ("filter blur -i a -o b --explian", "'--explain'"),
-        ("filter blur -i a -o b --planes luna", "'luma'"),
-        ("filter blur -i a -o b --affinity io-some", "'io-same'"),
-        ("filters blurr", "'blur'"),
+        (
+            "filter blur -i a -o b --planes luna",
+            "; did you mean `luma`?",
+        ),
+        (
+            "filter blur -i a -o b --affinity io-some",
+            "; did you mean `io-same`?",
+        ),
+        (
+            "filters crp",
+            "'crp' for '[FILTER]...'; did you mean `crop`?",
+        ),
         ("plan prodct --elements a", "'product'"),
         ("plan product --element a", "'--elements'"),
         ("plans product", "evener plan product"),

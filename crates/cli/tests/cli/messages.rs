@@ -426,7 +426,10 @@ fn no_hint_is_one_that_cannot_work() {
             "filter blur --worker 2 -i a -o b",
             "similar argument exists: '--workers'",
         ),
-        ("encrypt --password a ten", "'--passphrase"),
+        (
+            "encrypt --password a ten",
+            "'--password' found; did you mean -p (--passphrase)?",
+        ),
         ("image serve disk.zst", "one of --nbd <ADDRESS>, --ublk"),
         (
             "gateway",
