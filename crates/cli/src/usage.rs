@@ -33,6 +33,9 @@ impl From<clap::Error> for Failure {
     }
 }
 
+/// The most possible values that are listed beside the nearest one.
+const FEW: usize = 10;
+
 /// What clap says of an error, in one line. No value of an option that may be a secret is in it.
 pub fn message(mut error: clap::Error) -> String {
     let argument = error.get(ContextKind::InvalidArg);
@@ -51,10 +54,13 @@ pub fn message(mut error: clap::Error) -> String {
             ContextValue::Strings(best_first),
         );
     }
-    // Whoever means one name of a table need not read all of them.
+    // Whoever means one name of a long table need not read all of them.
     let near = text(&error, ContextKind::SuggestedValue);
-    if near.is_some() {
-        error.remove(ContextKind::SuggestedValue);
+    error.remove(ContextKind::SuggestedValue);
+    if let Some(ContextValue::Strings(all)) = error.get(ContextKind::ValidValue)
+        && near.is_some()
+        && all.len() > FEW
+    {
         error.remove(ContextKind::ValidValue);
     }
     let text = error.render().to_string();

@@ -126,7 +126,10 @@ fn the_same_bytes_come_out_by_every_way() {
 fn requests_that_cannot_be_are_one_line() {
     let folder = Folder::new();
     for (flags, parts) in [
-        ("--preset fastest", &["fastest", "did you mean `fast`?"][..]),
+        (
+            "--preset fastest",
+            &["ultrafast", "did you mean `fast`?"][..],
+        ),
         ("--crf", &["--crf", "value"]),
         ("--crf x", &["--crf", "x"]),
         ("--crf 60", &["--crf 60", "0 (best) to 51"]),
