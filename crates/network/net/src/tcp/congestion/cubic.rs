@@ -1,8 +1,7 @@
 //! CUBIC (RFC 9438) with HyStart++ (RFC 9406). Windows are in bytes; times in seconds.
 
-use std::time::Duration;
-
-use super::{Ack, Algorithm, Control, initial_window};
+use super::loss_based::{LossBased, Rule, Window};
+use super::{Ack, Algorithm};
 use crate::time::Time;
 
 /// How steep the cubic function is, in segments a second cubed (RFC 9438, 5).
@@ -19,22 +18,20 @@ const CONSERVATIVE_ROUNDS: u8 = 5;
 const MINIMUM_DELAY: u64 = 4_000_000;
 const MAXIMUM_DELAY: u64 = 16_000_000;
 
+/// How the window grows and shrinks.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tcp) struct Cubic {
-    mss: f64,
-    window: f64,
-    threshold: f64,
+pub(super) struct Cubic {
     /// The window before the last loss, and what is aimed at: less if others need room.
     prior: f64,
     maximum: f64,
+    /// What was aimed at before the last loss.
+    maximum_before: f64,
     /// Seconds from the beginning of the epoch to when the window is `maximum` again.
     k: f64,
     /// When the epoch began; [`Time::NEVER`] until something is acknowledged in it.
     epoch: Time,
     /// What Reno would have.
     estimate: f64,
-    /// Window, threshold and maximum before the last congestion.
-    before: Option<(f64, f64, f64)>,
     start: SlowStart,
 }
 
@@ -52,163 +49,91 @@ struct SlowStart {
 }
 
 impl Cubic {
-    pub fn new(mss: u64) -> Cubic {
-        Cubic {
-            mss: mss as f64,
-            window: initial_window(mss) as f64,
-            threshold: f64::INFINITY,
+    /// The state of a new connection.
+    pub fn control(mss: u64) -> LossBased<Cubic> {
+        let rule = Cubic {
             prior: 0.0,
             maximum: 0.0,
+            maximum_before: 0.0,
             k: 0.0,
             epoch: Time::NEVER,
             estimate: 0.0,
-            before: None,
             start: SlowStart::default(),
-        }
+        };
+        LossBased::new(mss, rule)
     }
+}
 
-    fn slow_start(&mut self, ack: &Ack) {
+impl Rule for Cubic {
+    const ALGORITHM: Algorithm = Algorithm::Cubic;
+
+    fn slow_start(&mut self, window: &mut Window, ack: &Ack) -> u64 {
         // Later slow starts end at a window that is known (RFC 9406, 4.3).
-        if self.threshold.is_infinite() && self.start.round(ack) {
-            // Delay has grown for long enough.
-            self.threshold = self.window;
+        if window.threshold.is_finite() {
+            return 1;
         }
-        // A window of which half was in use is valid (RFC 7661, 4.3).
-        if ack.window_limited || self.window < 2.0 * ack.largest_flight as f64 {
-            let part = if self.threshold.is_infinite() && self.start.conservative.is_some() {
-                CONSERVATIVE
-            } else {
-                1
-            };
-            let grown = self.window + (ack.delivered / part) as f64;
-            self.window = grown.min(self.threshold.max(self.window));
+        if self.start.round(ack) {
+            // Delay has grown for long enough.
+            window.threshold = window.bytes;
+            return 1;
+        }
+        match self.start.conservative {
+            Some(_) => CONSERVATIVE,
+            None => 1,
         }
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack) {
+    fn avoid_congestion(&mut self, window: &mut Window, ack: &Ack) {
+        let (bytes, mss) = (window.bytes, window.mss);
         if self.epoch == Time::NEVER {
             self.epoch = ack.now;
-            self.estimate = self.window;
-            if self.window < self.maximum {
-                self.k = ((self.maximum - self.window) / self.mss / C).cbrt();
+            self.estimate = bytes;
+            if bytes < self.maximum {
+                self.k = ((self.maximum - bytes) / mss / C).cbrt();
             } else {
                 self.k = 0.0;
-                self.maximum = self.window;
+                self.maximum = bytes;
             }
         }
         let rtt = ack.smoothed_rtt.unwrap_or_default().as_secs_f64();
         let elapsed = ack.now.since(self.epoch).as_secs_f64();
-        let cubic = |time: f64| C * (time - self.k).powi(3) * self.mss + self.maximum;
-        let target = cubic(elapsed + rtt).clamp(self.window, 1.5 * self.window);
+        let cubic = |time: f64| C * (time - self.k).powi(3) * mss + self.maximum;
+        let target = cubic(elapsed + rtt).clamp(bytes, 1.5 * bytes);
         let delivered = ack.delivered as f64;
         let alpha = if self.estimate >= self.prior {
             1.0
         } else {
             3.0 * (1.0 - BETA) / (1.0 + BETA)
         };
-        self.estimate += alpha * self.mss * delivered / self.window;
+        self.estimate += alpha * mss * delivered / bytes;
         if cubic(elapsed) < self.estimate {
-            self.window = self.window.max(self.estimate);
+            window.bytes = bytes.max(self.estimate);
         } else {
-            self.window += (target - self.window) * delivered / self.window;
+            window.bytes += (target - bytes) * delivered / bytes;
         }
     }
 
-    /// The window after a loss.
-    fn reduce(&mut self) {
-        self.before = Some((self.window, self.threshold, self.maximum));
-        self.prior = self.window;
+    fn reduce(&mut self, window: &Window) -> f64 {
+        self.maximum_before = self.maximum;
+        self.prior = window.bytes;
         // Another flow may need room: let go of some more (RFC 9438, 4.7).
-        self.maximum = if self.window < self.maximum {
-            self.window * (1.0 + BETA) / 2.0
+        self.maximum = if window.bytes < self.maximum {
+            window.bytes * (1.0 + BETA) / 2.0
         } else {
-            self.window
+            window.bytes
         };
-        self.threshold = (self.window * BETA).max(2.0 * self.mss);
-        self.window = self.threshold;
         self.epoch = Time::NEVER;
-    }
-}
-
-impl Control for Cubic {
-    fn window(&self) -> u64 {
-        self.window as u64
-    }
-
-    fn threshold(&self) -> Option<u64> {
-        self.threshold.is_finite().then_some(self.threshold as u64)
-    }
-
-    fn set_mss(&mut self, mss: u64) {
-        if self.window == initial_window(self.mss as u64) as f64 {
-            self.window = initial_window(mss) as f64;
-        }
-        self.mss = mss as f64;
-        self.window = self.window.max(self.mss);
-    }
-
-    fn set_window(&mut self, window: u64) {
-        self.window = (window as f64).max(self.mss);
-    }
-
-    fn acknowledged(&mut self, ack: &Ack) {
-        // What is only sacked lets no more out than it took (RFC 3042, 2).
-        if ack.in_recovery || ack.delivered == 0 || !ack.advanced {
-            return;
-        }
-        if self.window < self.threshold {
-            self.slow_start(ack);
-            return;
-        }
-        if ack.window_limited {
-            self.avoid_congestion(ack);
-        }
-    }
-
-    fn congestion(&mut self, _in_flight: u64) {
-        self.reduce();
-    }
-
-    fn recovered(&mut self) {
-        self.window = self.threshold;
-    }
-
-    fn timed_out(&mut self) {
-        self.reduce();
-        self.window = self.mss;
+        window.bytes * BETA
     }
 
     fn undo(&mut self) {
-        let Some((window, threshold, maximum)) = self.before.take() else {
-            return;
-        };
-        self.window = self.window.max(window);
-        self.threshold = threshold;
-        self.maximum = maximum;
+        self.maximum = self.maximum_before;
         self.epoch = Time::NEVER;
     }
 
-    /// Halves the window for each timeout that passed, though not below the first one. The epoch does not count the pause.
-    fn idle(&mut self, _now: Time, idle: Duration, timeout: Duration) {
-        let first = (initial_window(self.mss as u64) as f64).min(self.window);
-        let halvings = (idle.as_nanos() / timeout.as_nanos().max(1)).min(32) as i32;
-        if halvings > 0 {
-            self.threshold = self.threshold.max(0.75 * self.window);
-            self.window = (self.window / 2f64.powi(halvings)).max(first);
-        }
+    /// The epoch does not count the pause.
+    fn idle(&mut self) {
         self.epoch = Time::NEVER;
-    }
-
-    fn algorithm(&self) -> Algorithm {
-        Algorithm::Cubic
-    }
-
-    fn reduces_proportionally(&self) -> bool {
-        true
-    }
-
-    fn restart(&mut self) {
-        self.set_window(0);
     }
 }
 
@@ -251,46 +176,40 @@ impl SlowStart {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::Control;
     use super::*;
 
     const MSS: u64 = 1000;
 
     /// A window of `cubic` is acknowledged, as the peer does every round trip.
-    fn round(cubic: &mut Cubic, at: Duration, rtt: Duration, position: &mut u64) {
+    fn round(cubic: &mut LossBased<Cubic>, at: Duration, rtt: Duration, position: &mut u64) {
         let mut left = cubic.window();
-        let ends = *position + left;
         while left > 0 {
             let delivered = left.min(2 * MSS);
             left -= delivered;
             *position += delivered;
             cubic.acknowledged(&Ack {
                 now: Time::ZERO + at,
-                advanced: true,
-                delivered,
-                lost: 0,
-                in_flight_before: ends,
-                in_flight: ends,
-                window_limited: true,
-                largest_flight: 0,
-                in_recovery: false,
                 rtt: Some(rtt),
                 smoothed_rtt: Some(rtt),
-                rate: None,
                 una: *position,
                 nxt: *position + cubic.window(),
+                ..Ack::of(delivered)
             });
         }
     }
 
     fn grown(rtt: Duration, start: f64, until: Duration) -> Vec<(f64, f64)> {
-        let mut cubic = Cubic::new(MSS);
-        cubic.window = start * MSS as f64;
+        let mut cubic = Cubic::control(MSS);
+        cubic.window.bytes = start * MSS as f64;
         cubic.reduce();
         let (mut at, mut position, mut windows) = (Duration::ZERO, 0, Vec::new());
         while at < until {
             round(&mut cubic, at, rtt, &mut position);
             at += rtt;
-            windows.push((at.as_secs_f64(), cubic.window / MSS as f64));
+            windows.push((at.as_secs_f64(), cubic.window.bytes / MSS as f64));
         }
         windows
     }
@@ -329,31 +248,37 @@ mod tests {
     /// RFC 9438, 4.7: a loss below the window of the last one leaves room for others.
     #[test]
     fn fast_convergence() {
-        let mut cubic = Cubic::new(MSS);
-        cubic.window = 100_000.0;
+        let mut cubic = Cubic::control(MSS);
+        cubic.window.bytes = 100_000.0;
         cubic.reduce();
-        assert_eq!((cubic.window, cubic.maximum), (70_000.0, 100_000.0));
-        cubic.window = 80_000.0;
+        assert_eq!(
+            (cubic.window.bytes, cubic.rule.maximum),
+            (70_000.0, 100_000.0)
+        );
+        cubic.window.bytes = 80_000.0;
         cubic.reduce();
-        assert_eq!((cubic.window, cubic.maximum), (56_000.0, 68_000.0));
+        assert_eq!(
+            (cubic.window.bytes, cubic.rule.maximum),
+            (56_000.0, 68_000.0)
+        );
     }
 
     /// RFC 9406, 4.3: slow start goes on at a quarter of its pace when the round trip has grown by an eighth, and ends after
     /// five rounds of that; it goes on as before if the delay was passing.
     #[test]
     fn slow_start_ends_when_delay_grows() {
-        let mut cubic = Cubic::new(MSS);
+        let mut cubic = Cubic::control(MSS);
         let (short, long) = (Duration::from_millis(80), Duration::from_millis(95));
         let mut position = 0;
         for rtt in [short, short, long, short] {
-            let before = cubic.window;
+            let before = cubic.window.bytes;
             round(&mut cubic, Duration::ZERO, rtt, &mut position);
-            assert!(cubic.window > 1.2 * before);
+            assert!(cubic.window.bytes > 1.2 * before);
         }
-        assert!(cubic.start.conservative.is_none(), "it was passing");
+        assert!(cubic.rule.start.conservative.is_none(), "it was passing");
         round(&mut cubic, Duration::ZERO, short, &mut position);
         let mut rounds = 0;
-        while cubic.threshold.is_infinite() {
+        while cubic.threshold().is_none() {
             rounds += 1;
             round(&mut cubic, Duration::ZERO, long, &mut position);
             assert!(rounds < 10);
