@@ -33,7 +33,7 @@ fn a_clean_path() {
 
 #[test]
 fn paths_that_lose_reorder_and_duplicate() {
-    for congestion in [Algorithm::Cubic, Algorithm::Bbr] {
+    for (_, congestion) in Algorithm::TABLE {
         for (sack, timestamps) in [(true, true), (true, false), (false, true), (false, false)] {
             for seed in 0..12 {
                 let path = Path {

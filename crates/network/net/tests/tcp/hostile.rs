@@ -155,7 +155,7 @@ impl Attack {
             socket: None,
         };
         let options = SocketOptions {
-            congestion: [Algorithm::Cubic, Algorithm::Bbr][seed as usize / 2 % 2],
+            congestion: Algorithm::TABLE[seed as usize / 2 % Algorithm::TABLE.len()].1,
             ecn: seed.is_multiple_of(5),
             ..SocketOptions::default()
         };

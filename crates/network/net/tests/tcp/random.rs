@@ -51,7 +51,7 @@ fn one_of<T: Copy>(random: &mut Random, items: &[T]) -> T {
 
 fn random_options(random: &mut Random) -> SocketOptions {
     SocketOptions {
-        congestion: one_of(random, &[Algorithm::Cubic, Algorithm::Bbr]),
+        congestion: one_of(random, &Algorithm::TABLE).1,
         no_delay: random.chance(500_000),
         sack: random.chance(800_000),
         timestamps: random.chance(700_000),

@@ -182,7 +182,7 @@ impl Run {
 fn exchange(seed: u64) {
     let mut random = Random::new(seed + 77);
     let options = SocketOptions {
-        congestion: [Algorithm::Cubic, Algorithm::Bbr][seed as usize % 2],
+        congestion: Algorithm::TABLE[seed as usize / 4 % Algorithm::TABLE.len()].1,
         no_delay: random.chance(500_000),
         ..SocketOptions::default()
     };
