@@ -40,3 +40,34 @@ impl Decode for Decoder {
         exact(done?, wanted)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(packed: &[u8], len: usize) -> Result<Vec<u8>, CodecError> {
+        let mut plain = vec![0; len];
+        Decoder.decode(packed, &mut plain).map(|()| plain)
+    }
+
+    /// Made by hand: 17 and the number of literals, the literals, and the mark of the end.
+    #[test]
+    fn a_block_of_literals_is_read() {
+        let packed = [17 + 5, b'e', b'v', b'e', b'n', b's', 17, 0, 0];
+        assert_eq!(decoded(&packed, 5).unwrap(), b"evens");
+        assert_eq!(decoded(&packed, 4), Err(CodecError::TooLong));
+        assert_eq!(decoded(&packed, 6), Err(CodecError::TooShort));
+        assert_eq!(decoded(&packed[..7], 5), Err(CodecError::Invalid));
+    }
+
+    #[test]
+    fn what_is_packed_is_smaller_and_comes_back() {
+        let plain: Vec<u8> = (0..100_000u32).map(|i| (i / 7 % 50) as u8).collect();
+        let mut room = vec![0; plain.len()];
+        let mut encoder = Encoder(Dict::new());
+        let len = encoder.encode(&plain, &mut room).unwrap();
+        assert!(len < plain.len() / 10, "{len}");
+        assert!(decoded(&room[..len], plain.len()).unwrap() == plain);
+        assert_eq!(encoder.encode(&plain, &mut room[..len - 1]), None);
+    }
+}

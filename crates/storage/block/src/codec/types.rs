@@ -19,7 +19,8 @@ pub struct Codec {
     pub bare: Option<&'static Codec>,
     /// Whether [`Decode::decode_prefix`] is faster than decoding the whole block.
     pub prefix: bool,
-    /// The approximate number of operations per encoded byte; see `evener_runtime::Work`.
+    /// The approximate number of vectorised operations per byte to encode, as in `evener_runtime::Work`; copying is 1. The
+    /// tuner corrects it.
     pub weight: f64,
     /// Creates an encoder for a level; `None` if the codec only decodes.
     pub encoder: Option<fn(level: i32) -> Box<dyn Encode>>,
@@ -40,7 +41,8 @@ pub struct Levels {
 
 /// Encodes blocks. The result does not depend on earlier blocks.
 pub trait Encode: Send {
-    /// Encodes `plain` into the first bytes of `room`, and returns their number; `None` if they do not fit.
+    /// Encodes `plain` into the first bytes of `room`, and returns their number; `None` if they do not fit. `room` has an
+    /// eighth and 1 KiB more than `plain`. An encoder that needs more for its worst case has a buffer of its own.
     fn encode(&mut self, plain: &[u8], room: &mut [u8]) -> Option<usize>;
 }
 
