@@ -1,5 +1,7 @@
 //! Help texts and typing errors.
 
+use evener_net::tcp::congestion::Algorithm;
+
 use crate::run::{Folder, is_built};
 
 /// Subcommands and what their help must mention.
@@ -72,7 +74,6 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "--core",
             "--socket",
             "--congestion",
-            "cubic, bbr",
             "--metrics",
             "--status",
             "--spin",
@@ -381,6 +382,13 @@ const COMMANDS: &[(&str, &[&str])] = &[
 /// Those that this build has.
 fn commands() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
     COMMANDS.iter().filter(|(command, _)| is_built(command))
+}
+
+#[test]
+fn net_run_explains_each_congestion_control() {
+    let names = Algorithm::TABLE.map(|(name, _)| name).join(", ");
+    let text = Folder::new().line("net run --help").succeeded().text();
+    assert!(text.contains(&names), "no '{names}' in: {text}");
 }
 
 #[cfg(not(feature = "bench"))]

@@ -1,8 +1,10 @@
-//! `filters`, `plans` and `topology`.
+//! `filters`, `plans` and `topology`, and whether the documents have what the tables have.
 
+use evener_block::codec::Codec;
 use evener_crypt::product;
 use evener_image::filters::{self, TABLE, ffmpeg};
 use evener_image::structures::ALL;
+use evener_net::tcp::congestion::Algorithm;
 use evener_runtime::Dispatch;
 
 use crate::run::{Done, Folder};
@@ -17,12 +19,18 @@ fn every_filter_has_a_line_with_its_arguments() {
     assert_eq!(own.lines().count(), TABLE.len());
     assert!(theirs.starts_with("By FFmpeg's names"), "{text}");
     for (name, difference) in ffmpeg::DIFFERENCES {
-        assert!(filters::all().any(|entry| entry.name == *name), "{name}");
+        assert!(
+            filters::all().any(|entry| entry.name == *name),
+            "there is no filter '{name}': remove its row from `DIFFERENCES` in filters/ffmpeg.rs of evener-image"
+        );
         let line = |l: &str| l.starts_with(name) && l.ends_with(difference);
         assert!(differences.lines().any(line), "{text}");
     }
     for (name, _) in ffmpeg::ELSEWHERE {
-        assert!(filters::all().all(|entry| entry.name != *name), "{name}");
+        assert!(
+            filters::all().all(|entry| entry.name != *name),
+            "there is a filter '{name}' now: remove its row from `ELSEWHERE` in filters/ffmpeg.rs of evener-image"
+        );
     }
     let lines = own.lines().chain(theirs.lines().skip(1));
     for (entry, line) in filters::all().zip(lines) {
@@ -35,6 +43,40 @@ fn every_filter_has_a_line_with_its_arguments() {
             assert!(line.contains(&shown), "no '{shown}' in: {line}");
         }
     }
+}
+
+/// Fails unless the page has each of these.
+fn says(page: &str, wanted: impl IntoIterator<Item = String>) {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let text = std::fs::read_to_string(format!("{root}/{page}")).unwrap();
+    for wanted in wanted {
+        assert!(text.contains(&wanted), "{page} lacks {wanted}");
+    }
+}
+
+#[test]
+fn the_document_of_filters_has_all_of_them() {
+    let names = filters::all().flat_map(|entry| [&[entry.name], entry.aliases].concat());
+    says("docs/filter.md", names.map(|name| format!("`{name}`")));
+    let differences = ffmpeg::DIFFERENCES.iter();
+    says(
+        "docs/filter.md",
+        differences.map(|(name, _)| format!("\n| `{name}` | ")),
+    );
+}
+
+#[test]
+fn the_documents_of_images_have_all_codecs() {
+    let options = Codec::encoders().map(|codec| format!("\n| `--codec {}` | ", codec.name));
+    says("docs/image.md", options);
+    let numbers = Codec::encoders().map(|codec| format!("\n| {} | ", codec.id));
+    says("crates/storage/block/FORMAT.md", numbers);
+}
+
+#[test]
+fn the_document_of_the_network_has_all_congestion_controls() {
+    let names = Algorithm::TABLE.map(|(name, _)| name).join("\\|");
+    says("docs/net.md", [format!("`--congestion {names}`")]);
 }
 
 #[test]
