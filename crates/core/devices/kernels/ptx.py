@@ -6,6 +6,7 @@ import argparse
 import ctypes
 import importlib.util
 import lzma
+import os
 import pathlib
 import sys
 
@@ -70,7 +71,8 @@ def main():
     text = "".join(f"// program {source.stem}\n{compile(nvrtc, source)}" for source in found)
     if not PACKED.exists() or lzma.decompress(PACKED.read_bytes()).decode() != text:
         if arguments.check:
-            sys.exit(f"{PACKED.name} is not what {HERE.name}/ptx.py writes")
+            command = f"{sys.executable} {os.path.relpath(__file__)}"
+            sys.exit(f"{PACKED.name} is not what the kernel sources give; this command writes it:\n{command}")
         PACKED.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{len(found)} kernel sources, their PTX in {PACKED.name}")
 
