@@ -15,7 +15,7 @@ EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[1] / "examples").glo
 
 
 def test_stubs_are_those_of_the_filters():
-    wrong = "is not what `python -m evener._stubs` writes"
+    wrong = "not what `python -m evener._stubs` writes; CONTRIBUTING.md, A filter, has the commands"
     written = (PACKAGE / "_evener.pyi").read_text()
     assert written == _stubs.stubs(written), wrong
     assert (PACKAGE / "_operators.pyi").read_text() == _stubs.package(), wrong
