@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop
-# ptx gstreamer python ray long soak guest packages outside profile. Without a name: all that a change must pass but miri,
-# asan, tsan, fuzz-asan, soak, guest, packages, outside and profile, in the order that fails soonest. .ci/run has guest as
-# well.
+# ptx gstreamer python ray long soak guest packages outside profile. Without a name it runs all but miri, asan, tsan,
+# fuzz-asan, soak, guest, packages, outside and profile; quick checks come first. .ci/run runs guest as well.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -50,7 +49,7 @@ lint() {
 }
 
 # The README's test command, with the benchmarks. Tests wait more than they compute, so more run at once than there are
-# CPUs on a small machine. They send signals, which who started this may ignore (`nohup`, `&`).
+# CPUs on a small machine. They send signals. `nohup` and `&` make a process ignore some of these, so they are set back.
 test() {
     RUST_TEST_THREADS=${RUST_TEST_THREADS:-$(($(nproc) < 4 ? 4 : $(nproc)))} \
         env --default-signal=HUP,INT,QUIT cargo test --workspace --all-features

@@ -69,7 +69,7 @@ struct Described {
     arguments: Vec<Argument>,
     /// Whether it works on luma alone, unless every plane is asked for.
     luma: bool,
-    /// What it does otherwise than FFmpeg's filter of that name.
+    /// How it differs from FFmpeg's filter of that name.
     differs_from_ffmpeg: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Filters by FFmpeg's names, and where filters of these names do something else than FFmpeg's.
+//! FFmpeg's names: of filters here, of filters here that differ from FFmpeg's, and of filters that are missing here.
 
 use super::{Entry, flip, gaussian, resize, undistort};
 
@@ -11,7 +11,7 @@ pub const NAMES: &[Entry] = &[
     undistort::LENSCORRECTION,
 ];
 
-/// What a filter does otherwise than FFmpeg's of the same name, each as a part of a sentence.
+/// How a filter differs from FFmpeg's filter of the same name, each as a part of a sentence.
 pub const DIFFERENCES: &[(&str, &str)] = &[
     (
         "rotate",
@@ -55,7 +55,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
 const ASPECT: &str =
     "the aspect of the input is kept; where ffmpeg writes the output, end with `-- -aspect 16:9`";
 
-/// Filters of FFmpeg's that are something else here, each with what to do.
+/// Filters that are missing here and that users of FFmpeg look for, each with what to do instead.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("fps", "use the option `--fps`"),
     ("trim", "use the options `--start` and `--frames`"),

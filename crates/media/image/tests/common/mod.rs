@@ -3,6 +3,7 @@
 use evener_image::{Chroma, ColourRange, Depth, Format, Frame};
 use proptest::prelude::*;
 
+/// Filters that cores and devices compute.
 pub const FILTERS: &[&str] = &[
     "blur",
     "gaussian=0.8",
@@ -38,9 +39,9 @@ pub const FILTERS: &[&str] = &[
     "rotate=90:grow=1",
 ];
 
-/// Filters that have nothing for devices.
+/// Filters that only cores compute: a graph with one of them uses no device.
 #[allow(dead_code)] // Not all tests need them.
-pub const ON_CORES: &[&str] = &[
+pub const CORES_ONLY: &[&str] = &[
     "pad=iw+9:ih+5:4:-1:gray",
     "eq=1.5:0.1:0.5:1.8",
     "unsharp",
@@ -53,9 +54,9 @@ pub const ON_CORES: &[&str] = &[
 ];
 
 /// All filters.
-#[allow(dead_code)] // Nor this.
+#[allow(dead_code)] // Not all tests need it.
 pub fn all() -> Vec<&'static str> {
-    [FILTERS, ON_CORES].concat()
+    [FILTERS, CORES_ONLY].concat()
 }
 
 /// Formats of frames below a width and a height.

@@ -165,7 +165,7 @@ impl Connection {
         sending.repeated && sending.untold == 0 && self.scoreboard.lost() == 0
     }
 
-    /// The loss was none: the acknowledgement answers what was sent first (RFC 3522, RFC 4015), or all came twice.
+    /// Nothing was lost: the acknowledgement answers what was sent first (RFC 3522, RFC 4015), or all came twice.
     pub(super) fn undo_recovery(&mut self) {
         self.counts.undone += 1;
         self.sending.doubtful = false;
