@@ -7,6 +7,8 @@ use evener_runtime::Simd;
 
 use crate::for_each_level;
 use crate::geometry::Rect;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::has_avx2;
 
 /// A code: one or two bytes.
 pub trait Code: Pod {
@@ -18,6 +20,13 @@ pub trait Code: Pod {
 
     /// Turns a block of [`Code::SIDE`] rows and columns.
     fn turned(block: [[u8; 16]; 16]) -> [[u8; 16]; 16];
+
+    /// Turns two blocks, whose rows lie beside each other before and after.
+    ///
+    /// # Safety
+    /// The processor has AVX2.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn turned_twice(blocks: [[[u8; 16]; 2]; 16]) -> [[u8; 32]; 16];
 }
 
 /// Rows of the output that are made at once: as columns their codes fill lines of the cache.
@@ -47,19 +56,37 @@ impl Turn {
 type Plane<'a, T> = (&'a [T], usize);
 type PlaneMut<'a, T> = (&'a mut [T], usize);
 
-for_each_level! {
-    /// Writes outputs, from the first row of the part on.
-    pub fn turn<T: Code>(turn: Turn, from: Plane<'_, T>, to: PlaneMut<'_, T>) = turn_body;
+/// Writes outputs, from the first row of the part on.
+pub fn turn<T: Code>(simd: Simd, turn: Turn, from: Plane<'_, T>, to: PlaneMut<'_, T>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn avx2<T: Code>(turn: Turn, from: Plane<'_, T>, to: PlaneMut<'_, T>) {
+            turn_body::<T, true>(turn, from, to);
+        }
+        if has_avx2(simd) {
+            // SAFETY: the processor has AVX2.
+            return unsafe { avx2(turn, from, to) };
+        }
+    }
+    let _ = simd;
+    turn_body::<T, false>(turn, from, to);
 }
 
+/// With `TWICE`, blocks are turned two at a time, for which the processor has AVX2.
 #[inline(always)]
-fn turn_body<T: Code>(turn: Turn, from: Plane<'_, T>, (to, stride): PlaneMut<'_, T>) {
+fn turn_body<T: Code, const TWICE: bool>(
+    turn: Turn,
+    from: Plane<'_, T>,
+    (to, stride): PlaneMut<'_, T>,
+) {
     let Rect { x0, y0, x1, y1 } = turn.inside;
+    let width = if TWICE { 2 * T::SIDE } else { T::SIDE };
     for band in (y0..y1).step_by(BAND as usize) {
-        for x in blocks(x0..x1, T::SIDE) {
+        for x in blocks(x0..x1, width) {
             for y in blocks(band..y1.min(band + BAND), T::SIDE) {
                 let at = (y.start - y0) as usize * stride + x.start as usize;
-                block(turn, from, x.clone(), y, (&mut to[at..], stride));
+                block::<T, TWICE>(turn, from, x.clone(), y, (&mut to[at..], stride));
             }
         }
     }
@@ -77,7 +104,7 @@ fn blocks(all: Range<i32>, side: usize) -> impl Iterator<Item = Range<i32>> {
 
 /// Outputs of columns `x` and rows `y`.
 #[inline(always)]
-fn block<T: Code>(
+fn block<T: Code, const TWICE: bool>(
     turn: Turn,
     (from, from_stride): Plane<'_, T>,
     x: Range<i32>,
@@ -92,6 +119,24 @@ fn block<T: Code>(
     };
     let rows = y.len();
     let output_row = |i: usize| stride * if upwards { rows - 1 - i } else { i };
+    // Arrays: a call that copies 16 bytes takes longer than they do.
+    let load = |i: usize| -> [u8; 16] {
+        let codes: &[u8] = bytemuck::cast_slice(input(i));
+        *codes.first_chunk().expect("a row has a block's columns")
+    };
+    #[cfg(target_arch = "x86_64")]
+    if TWICE && (x.len(), rows) == (2 * T::SIDE, T::SIDE) {
+        let mut blocks = [[[0; 16]; 2]; 16];
+        for (i, row) in blocks.iter_mut().enumerate().take(T::SIDE) {
+            *row = [load(i), load(i + T::SIDE)];
+        }
+        // SAFETY: promised by the caller.
+        let turned = unsafe { T::turned_twice(blocks) };
+        for (i, row) in turned.iter().enumerate().take(T::SIDE) {
+            store(&mut to[output_row(i)..], row);
+        }
+        return;
+    }
     if (x.len(), rows) != (T::SIDE, T::SIDE) {
         for x in 0..x.len() {
             for (i, code) in input(x)[..rows].iter().enumerate() {
@@ -100,18 +145,21 @@ fn block<T: Code>(
         }
         return;
     }
-    // Arrays: a call that copies 16 bytes takes longer than they do.
     let mut block = [[0; 16]; 16];
     for (i, row) in block.iter_mut().enumerate().take(T::SIDE) {
-        let codes: &[u8] = bytemuck::cast_slice(input(i));
-        *row = *codes.first_chunk().expect("a row has a block's columns");
+        *row = load(i);
     }
     for (i, row) in T::turned(block).iter().enumerate().take(T::SIDE) {
-        let codes: &mut [u8] = bytemuck::cast_slice_mut(&mut to[output_row(i)..]);
-        *codes
-            .first_chunk_mut()
-            .expect("a row has a block's columns") = *row;
+        store(&mut to[output_row(i)..], row);
     }
+}
+
+#[inline(always)]
+fn store<T: Code, const N: usize>(to: &mut [T], row: &[u8; N]) {
+    let codes: &mut [u8] = bytemuck::cast_slice_mut(to);
+    *codes
+        .first_chunk_mut()
+        .expect("a row has a block's columns") = *row;
 }
 
 #[inline(always)]
@@ -132,6 +180,25 @@ impl Code for u8 {
 
     fn reverse(simd: Simd, from: &[u8], to: &mut [u8]) {
         reverse(simd, from, to);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn turned_twice(blocks: [[[u8; 16]; 2]; 16]) -> [[u8; 32]; 16] {
+        use std::arch::x86_64::{
+            __m256i, _mm256_unpackhi_epi8 as high, _mm256_unpacklo_epi8 as low,
+        };
+
+        let mut rows = bytemuck::cast::<_, [__m256i; 16]>(blocks);
+        for _ in 0..4 {
+            let before = rows;
+            for i in 0..8 {
+                rows[2 * i] = low(before[i], before[i + 8]);
+                rows[2 * i + 1] = high(before[i], before[i + 8]);
+            }
+        }
+        bytemuck::cast(rows)
     }
 
     #[inline(always)]
@@ -165,6 +232,25 @@ impl Code for u16 {
 
     fn reverse(simd: Simd, from: &[u16], to: &mut [u16]) {
         reverse(simd, from, to);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn turned_twice(blocks: [[[u8; 16]; 2]; 16]) -> [[u8; 32]; 16] {
+        use std::arch::x86_64::{
+            __m256i, _mm256_unpackhi_epi16 as high, _mm256_unpacklo_epi16 as low,
+        };
+
+        let mut rows = bytemuck::cast::<_, [__m256i; 16]>(blocks);
+        for _ in 0..3 {
+            let before = rows;
+            for i in 0..4 {
+                rows[2 * i] = low(before[i], before[i + 4]);
+                rows[2 * i + 1] = high(before[i], before[i + 4]);
+            }
+        }
+        bytemuck::cast(rows)
     }
 
     #[inline(always)]
@@ -204,7 +290,7 @@ mod tests {
     use super::*;
 
     fn check<T: Code + PartialEq + std::fmt::Debug>(code: impl Fn(usize) -> T) {
-        for (w, h) in [(100, 70), (16, 8), (17, 5), (3, 40), (1, 1)] {
+        for (w, h) in [(100, 70), (16, 33), (16, 8), (17, 5), (3, 40), (1, 1)] {
             let from: Vec<T> = (0..w * h).map(&code).collect();
             for (column, row) in [((0, 1), (0, 1)), ((w as i32 - 1, -1), (h as i32 - 1, -1))] {
                 // Without the first output column and row, where there are more.
