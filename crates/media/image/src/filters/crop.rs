@@ -36,7 +36,7 @@ pub const ENTRY: Entry = Entry {
         }
         let part = Part {
             w: args.length("w", INPUT, Range::Side)?,
-            h: args.length("h", INPUT, Range::Side)?,
+            h: args.length("h", INPUT_AND_OUTPUT, Range::Side)?,
             x: args.length("x", INPUT_AND_OUTPUT, Range::Inside)?,
             y: args.length("y", INPUT_AND_OUTPUT, Range::Inside)?,
         };
@@ -75,7 +75,8 @@ impl Crop {
             Crop::Part(part) => {
                 let Part { w, h, x, y } = &**part;
                 let values = length::input(plane);
-                let (w, h) = (w.nearest(&values)?, h.nearest(&values)?);
+                let w = w.nearest(&values)?;
+                let h = h.nearest(&length::input_and_width(plane, w))?;
                 if w > luma.w || h > luma.h {
                     return Err(format!(
                         "{w}x{h} reaches outside the {luma} it is cut from; make it smaller"

@@ -40,7 +40,7 @@ pub const ENTRY: Entry = Entry {
     build: |args| {
         Ok(Box::new(Pad {
             w: args.length("w", INPUT, Range::Side)?,
-            h: args.length("h", INPUT, Range::Side)?,
+            h: args.length("h", INPUT_AND_OUTPUT, Range::Side)?,
             x: args.length("x", INPUT_AND_OUTPUT, Range::Anywhere)?,
             y: args.length("y", INPUT_AND_OUTPUT, Range::Anywhere)?,
             colour: args.colour("color")?,
@@ -61,7 +61,8 @@ impl Pad {
     fn placed(&self, plane: &Plane) -> Result<(Size, (u32, u32)), String> {
         let (luma, (cx, cy)) = (plane.luma, plane.chroma_subsampling);
         let values = length::input(plane);
-        let (w, h) = (self.w.unsigned(&values)?, self.h.unsigned(&values)?);
+        let w = self.w.unsigned(&values)?;
+        let h = self.h.unsigned(&length::input_and_width(plane, w))?;
         let values = length::input_and_output(plane, (w, h));
         let place = |wanted: i64, side: u32, of: u32, multiple: u32| {
             let room = of.checked_sub(side)?;

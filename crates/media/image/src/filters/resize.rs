@@ -6,7 +6,7 @@ use super::warp::{Affine, Warp};
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::args::{ArgError, Args};
-use crate::graph::expression::INPUT;
+use crate::graph::expression::{INPUT, INPUT_AND_OUTPUT};
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Border;
@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
         Arg::length("h", None, H).also(&["height"]),
     ],
     role: Role::EveryPlane,
-    build,
+    build: |args| Ok(Box::new(Resize::of(args)?)),
 };
 
 /// FFmpeg's name.
@@ -34,31 +34,65 @@ pub const SCALE: Entry = Entry {
         Arg::length("w", Some("iw"), W).also(&["width"]),
         Arg::length("h", Some("ih"), H).also(&["height"]),
         Arg::optional("flags", "bilinear", "the method; only bilinear"),
+        Arg::optional(
+            "force_original_aspect_ratio",
+            "disable",
+            "decrease or increase one side to keep the aspect, or disable",
+        ),
+        Arg::optional(
+            "force_divisible_by",
+            "1",
+            "what both sides are then multiples of",
+        ),
     ],
     build: |args| {
         args.choice("flags", &["bilinear"])?;
-        build(args)
+        let force = ["disable", "decrease", "increase", "0", "1", "2"];
+        let keep = match args.choice("force_original_aspect_ratio", &force)? % 3 {
+            0 => None,
+            1 => Some(Keep::Inside),
+            _ => Some(Keep::Around),
+        };
+        let multiple = args.integer("force_divisible_by", 1..=256)?;
+        Ok(Box::new(Resize {
+            keep: keep.map(|keep| (keep, multiple)),
+            ..Resize::of(args)?
+        }))
     },
     ..ENTRY
 };
 
-fn build(args: &Args<'_>) -> Result<Box<dyn Filter>, ArgError> {
-    Ok(Box::new(Resize {
-        w: args.length("w", INPUT, Range::SideOrAspect)?,
-        h: args.length("h", INPUT, Range::SideOrAspect)?,
-    }))
+/// How the aspect is kept of a size that is given.
+#[derive(Clone, Copy)]
+enum Keep {
+    /// The largest that fits into it.
+    Inside,
+    /// The smallest that covers it.
+    Around,
 }
 
 struct Resize {
     w: Length,
     h: Length,
+    /// Both sides are multiples of the number then.
+    keep: Option<(Keep, u32)>,
 }
 
 impl Resize {
+    fn of(args: &Args<'_>) -> Result<Resize, ArgError> {
+        Ok(Resize {
+            w: args.length("w", INPUT, Range::SideOrAspect)?,
+            h: args.length("h", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
+            keep: None,
+        })
+    }
+
     /// In luma samples.
     fn wanted(&self, plane: &Plane) -> Result<(u32, u32), String> {
-        let (luma, values) = (plane.luma, length::input(plane));
-        let (w, h) = (self.w.samples(&values)?, self.h.samples(&values)?);
+        let luma = plane.luma;
+        let w = self.w.samples(&length::input(plane))?;
+        let values = length::input_and_width(plane, u32::try_from(w).unwrap_or(0));
+        let h = self.h.samples(&values)?;
         // A side that follows the other one: `from` of it is to `side` as `other` is to `by`, in multiples.
         let follow = |multiple: i64, from: u32, by: u32, other: i64| {
             let by = i64::from(by) * multiple;
@@ -72,6 +106,18 @@ impl Resize {
             (..0, _) => (follow(-w, luma.w, luma.h, h), h),
             (_, ..0) => (w, follow(-h, luma.h, luma.w, w)),
             (w, h) => (w, h),
+        };
+        let (w, h) = match self.keep {
+            None => (w, h),
+            Some((keep, multiple)) => {
+                let (to_w, to_h) = (follow(1, luma.w, luma.h, h), follow(1, luma.h, luma.w, w));
+                let multiple = i64::from(multiple);
+                let side = |given: i64, follows: i64| match keep {
+                    Keep::Inside => given.min(follows) / multiple * multiple,
+                    Keep::Around => (given.max(follows) + multiple - 1) / multiple * multiple,
+                };
+                (side(w, to_w), side(h, to_h))
+            }
         };
         let side = |v: i64| u32::try_from(v).ok().filter(|v| (1..=65536).contains(v));
         match (side(w), side(h)) {

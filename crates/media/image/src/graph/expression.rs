@@ -1,24 +1,35 @@
-//! Arithmetic in arguments, as FFmpeg writes it: numbers, names of sizes, `PI`, `+ - * /`, parentheses, and `trunc`,
-//! `floor`, `ceil`, `round`.
+//! Arithmetic in arguments, as FFmpeg writes it (its manual, "Expression Evaluation"): numbers, names of sizes, constants,
+//! `+ - * / ^`, parentheses, and functions.
 
 use std::fmt;
 
 /// Names that an argument may use, each with the index of its value. Several names may have one value.
 pub type Names = &'static [(&'static str, usize)];
 
-/// The size of a filter's input in luma samples: values 0 and 1.
-pub const INPUT: Names = &[("iw", 0), ("ih", 1), ("in_w", 0), ("in_h", 1)];
+/// Of a filter's input: the size in luma samples, width / height, and the luma samples per chroma sample in both directions.
+pub const INPUT: Names = &[
+    ("iw", 0),
+    ("ih", 1),
+    ("a", 2),
+    ("hsub", 3),
+    ("vsub", 4),
+    ("in_w", 0),
+    ("in_h", 1),
+];
 
-/// The same, and the size of the filter's output: values 2 and 3.
+/// The same, and the size of the filter's output: values 5 and 6.
 pub const INPUT_AND_OUTPUT: Names = &[
     ("iw", 0),
     ("ih", 1),
-    ("ow", 2),
-    ("oh", 3),
+    ("ow", 5),
+    ("oh", 6),
+    ("a", 2),
+    ("hsub", 3),
+    ("vsub", 4),
     ("in_w", 0),
     ("in_h", 1),
-    ("out_w", 2),
-    ("out_h", 3),
+    ("out_w", 5),
+    ("out_h", 6),
 ];
 
 /// Parentheses and signs inside each other.
@@ -31,26 +42,89 @@ pub struct Expression {
     steps: Vec<Step>,
 }
 
-type Function = fn(f64) -> f64;
-
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Number(f64),
     Name(usize),
-    Negate,
-    Call(Function),
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
+    /// So many operands, of which the last is on top.
+    Apply(Function, usize),
 }
 
-/// Functions of one number.
-const FUNCTIONS: [(&str, Function); 4] = [
-    ("trunc", f64::trunc),
-    ("floor", f64::floor),
-    ("ceil", f64::ceil),
-    ("round", f64::round),
+/// Has as many numbers as a table or an operator says.
+type Function = fn(&[f64]) -> f64;
+
+const NEGATE: Step = Step::Apply(|v| -v[0], 1);
+const POWER: Step = Step::Apply(|v| v[0].powf(v[1]), 2);
+
+/// Operators of one precedence, each after the one that binds less.
+type Operators = &'static [(char, Function)];
+const SUMS: Operators = &[('+', |v| v[0] + v[1]), ('-', |v| v[0] - v[1])];
+const PRODUCTS: Operators = &[('*', |v| v[0] * v[1]), ('/', |v| v[0] / v[1])];
+
+const CONSTANTS: [(&str, f64); 3] = [
+    ("PI", std::f64::consts::PI),
+    ("E", std::f64::consts::E),
+    ("PHI", 1.618_033_988_749_895),
+];
+
+fn number(truth: bool) -> f64 {
+    f64::from(u8::from(truth))
+}
+
+fn bits(v: &[f64], of: fn(i64, i64) -> i64) -> f64 {
+    of(v[0] as i64, v[1] as i64) as f64
+}
+
+/// The functions, with the least and the largest number of arguments.
+const FUNCTIONS: &[(&str, (usize, usize), Function)] = &[
+    ("trunc", (1, 1), |v| v[0].trunc()),
+    ("floor", (1, 1), |v| v[0].floor()),
+    ("ceil", (1, 1), |v| v[0].ceil()),
+    ("round", (1, 1), |v| v[0].round()),
+    ("abs", (1, 1), |v| v[0].abs()),
+    ("sgn", (1, 1), |v| number(v[0] > 0.0) - number(v[0] < 0.0)),
+    ("sqrt", (1, 1), |v| v[0].sqrt()),
+    ("exp", (1, 1), |v| v[0].exp()),
+    ("log", (1, 1), |v| v[0].ln()),
+    ("sin", (1, 1), |v| v[0].sin()),
+    ("cos", (1, 1), |v| v[0].cos()),
+    ("tan", (1, 1), |v| v[0].tan()),
+    ("asin", (1, 1), |v| v[0].asin()),
+    ("acos", (1, 1), |v| v[0].acos()),
+    ("atan", (1, 1), |v| v[0].atan()),
+    ("sinh", (1, 1), |v| v[0].sinh()),
+    ("cosh", (1, 1), |v| v[0].cosh()),
+    ("tanh", (1, 1), |v| v[0].tanh()),
+    ("not", (1, 1), |v| number(v[0] == 0.0)),
+    ("isnan", (1, 1), |v| number(v[0].is_nan())),
+    ("isinf", (1, 1), |v| number(v[0].is_infinite())),
+    ("min", (2, 2), |v| if v[0] > v[1] { v[1] } else { v[0] }),
+    ("max", (2, 2), |v| if v[0] > v[1] { v[0] } else { v[1] }),
+    ("mod", (2, 2), |v| v[0] - (v[0] / v[1]).floor() * v[1]),
+    ("pow", (2, 2), |v| v[0].powf(v[1])),
+    ("hypot", (2, 2), |v| v[0].hypot(v[1])),
+    ("atan2", (2, 2), |v| v[0].atan2(v[1])),
+    ("eq", (2, 2), |v| number(v[0] == v[1])),
+    ("gt", (2, 2), |v| number(v[0] > v[1])),
+    ("gte", (2, 2), |v| number(v[0] >= v[1])),
+    ("lt", (2, 2), |v| number(v[0] < v[1])),
+    ("lte", (2, 2), |v| number(v[0] <= v[1])),
+    ("bitand", (2, 2), |v| bits(v, |a, b| a & b)),
+    ("bitor", (2, 2), |v| bits(v, |a, b| a | b)),
+    ("clip", (3, 3), |v| match v[1] <= v[2] {
+        true => v[0].max(v[1]).min(v[2]),
+        false => f64::NAN,
+    }),
+    ("between", (3, 3), |v| number(v[0] >= v[1] && v[0] <= v[2])),
+    ("lerp", (3, 3), |v| v[0] + (v[1] - v[0]) * v[2]),
+    ("if", (2, 3), |v| match v[0] != 0.0 {
+        true => v[1],
+        false => v.get(2).copied().unwrap_or(0.0),
+    }),
+    ("ifnot", (2, 3), |v| match v[0] == 0.0 {
+        true => v[1],
+        false => v.get(2).copied().unwrap_or(0.0),
+    }),
 ];
 
 /// Why a text is no expression, as a part of a sentence.
@@ -87,7 +161,6 @@ impl Expression {
     pub fn literal(&self) -> Option<f64> {
         match self.steps[..] {
             [Step::Number(v)] => Some(v),
-            [Step::Number(v), Step::Negate] => Some(-v),
             _ => None,
         }
     }
@@ -99,27 +172,16 @@ impl Expression {
             let v = match *step {
                 Step::Number(v) => v,
                 Step::Name(i) => values.get(i).copied().unwrap_or(f64::NAN),
-                Step::Negate => -pop(&mut stack),
-                Step::Call(f) => f(pop(&mut stack)),
-                Step::Add | Step::Subtract | Step::Multiply | Step::Divide => {
-                    let (b, a) = (pop(&mut stack), pop(&mut stack));
-                    match *step {
-                        Step::Add => a + b,
-                        Step::Subtract => a - b,
-                        Step::Multiply => a * b,
-                        _ => a / b,
-                    }
+                // Postfix order has an operand for every operation.
+                Step::Apply(function, count) => {
+                    let operands = stack.split_off(stack.len() - count);
+                    function(&operands)
                 }
             };
             stack.push(v);
         }
-        pop(&mut stack)
+        stack.pop().unwrap_or(f64::NAN)
     }
-}
-
-/// Postfix order has an operand for every operation.
-fn pop(stack: &mut Vec<f64>) -> f64 {
-    stack.pop().unwrap_or(f64::NAN)
 }
 
 struct Parser<'a> {
@@ -137,41 +199,56 @@ impl<'a> Parser<'a> {
     }
 
     fn sum(&mut self, depth: usize) -> Result<(), Wrong> {
-        self.product(depth)?;
-        while let Some(c) = self.take(&['+', '-']) {
-            self.product(depth)?;
-            self.steps.push(match c {
-                '+' => Step::Add,
-                _ => Step::Subtract,
-            });
+        self.operators(SUMS, |parser| {
+            parser.operators(PRODUCTS, |parser| parser.power(depth))
+        })
+    }
+
+    fn operators(
+        &mut self,
+        operators: Operators,
+        operand: impl Fn(&mut Self) -> Result<(), Wrong>,
+    ) -> Result<(), Wrong> {
+        operand(self)?;
+        while let Some((_, function)) = operators.iter().find(|(c, _)| self.take(&[*c]).is_some()) {
+            operand(self)?;
+            self.steps.push(Step::Apply(*function, 2));
         }
         Ok(())
     }
 
-    fn product(&mut self, depth: usize) -> Result<(), Wrong> {
-        self.signed(depth)?;
-        while let Some(c) = self.take(&['*', '/']) {
-            self.signed(depth)?;
-            self.steps.push(match c {
-                '*' => Step::Multiply,
-                _ => Step::Divide,
-            });
-        }
-        Ok(())
-    }
-
-    fn signed(&mut self, depth: usize) -> Result<(), Wrong> {
+    /// Operands with signs, of which the first sign counts for all of it: -2^2 is -4.
+    fn power(&mut self, depth: usize) -> Result<(), Wrong> {
         let sign = self.take(&['+', '-']);
+        let first = self.steps.len();
         self.operand(depth)?;
-        if sign == Some('-') {
-            self.steps.push(Step::Negate);
+        while self.take(&['^']).is_some() {
+            let sign = self.take(&['+', '-']);
+            let second = self.steps.len();
+            self.operand(depth)?;
+            self.negate(sign, second);
+            self.steps.push(POWER);
         }
+        self.negate(sign, first);
         Ok(())
+    }
+
+    /// Negates what the steps from `first` on compute.
+    fn negate(&mut self, sign: Option<char>, first: usize) {
+        if sign == Some('-') {
+            match &mut self.steps[first..] {
+                [Step::Number(v)] => *v = -*v,
+                _ => self.steps.push(NEGATE),
+            }
+        }
     }
 
     fn operand(&mut self, depth: usize) -> Result<(), Wrong> {
         if self.rest.starts_with('(') {
-            return self.parentheses(depth);
+            return match self.arguments(depth)? {
+                1 => Ok(()),
+                _ => Err(Wrong("a function is missing before `(`".to_owned())),
+            };
         }
         let c = self.rest.chars().next();
         let c = c.ok_or_else(|| Wrong("a value is missing at its end".to_owned()))?;
@@ -183,30 +260,45 @@ impl<'a> Parser<'a> {
             let found = c.escape_debug();
             return Err(Wrong(format!("`{found}` stands where a value must be")));
         }
-        if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| *name == word) {
-            self.parentheses(depth)?;
-            self.steps.push(Step::Call(*function));
+        if let Some((_, counts, function)) = FUNCTIONS.iter().find(|(name, ..)| *name == word) {
+            let count = self.arguments(depth)?;
+            if !(counts.0..=counts.1).contains(&count) {
+                let wanted = match counts {
+                    (1, 1) => "1 value".to_owned(),
+                    (least, most) if least == most => format!("{most} values"),
+                    (least, most) => format!("{least} or {most} values"),
+                };
+                return Err(Wrong(format!("`{word}` takes {wanted}, not {count}")));
+            }
+            self.steps.push(Step::Apply(*function, count));
             return Ok(());
         }
-        let known = self.names.iter().find(|(name, _)| *name == word);
-        self.steps.push(match (known, word) {
+        let name = self.names.iter().find(|(name, _)| *name == word);
+        let constant = CONSTANTS.iter().find(|(name, _)| *name == word);
+        self.steps.push(match (name, constant) {
             (Some(&(_, index)), _) => Step::Name(index),
-            (None, "PI") => Step::Number(std::f64::consts::PI),
-            (None, _) => return Err(self.unknown(word)),
+            (None, Some(&(_, value))) => Step::Number(value),
+            (None, None) => return Err(self.unknown(word)),
         });
         Ok(())
     }
 
-    fn parentheses(&mut self, depth: usize) -> Result<(), Wrong> {
+    /// Expressions in parentheses, and how many there are.
+    fn arguments(&mut self, depth: usize) -> Result<usize, Wrong> {
         if depth == DEPTH {
             return Err(Wrong(format!("it has more than {DEPTH} levels")));
         }
         if self.take(&['(']).is_none() {
             return Err(Wrong("a `(` is missing after a function".to_owned()));
         }
+        let mut count = 1;
         self.sum(depth + 1)?;
+        while self.take(&[',']).is_some() {
+            self.sum(depth + 1)?;
+            count += 1;
+        }
         match self.take(&[')']) {
-            Some(_) => Ok(()),
+            Some(_) => Ok(count),
             None => Err(Wrong("a `)` is missing".to_owned())),
         }
     }
@@ -249,7 +341,8 @@ impl<'a> Parser<'a> {
     fn unknown(&self, word: &str) -> Wrong {
         let word: String = word.chars().take(16).collect();
         let names = self.names.iter().map(|(name, _)| *name);
-        let names: Vec<_> = names.chain(["PI"]).collect();
+        let constants = CONSTANTS.iter().map(|(name, _)| *name);
+        let names: Vec<_> = names.chain(constants).collect();
         Wrong(format!(
             "there is no `{word}`; there are: {}",
             names.join(", ")
@@ -261,7 +354,7 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
-    const VALUES: [f64; 4] = [352.0, 288.0, 100.0, 50.0];
+    const VALUES: [f64; 7] = [352.0, 288.0, 352.0 / 288.0, 2.0, 2.0, 100.0, 50.0];
 
     #[test]
     fn expressions_have_the_value_that_ffmpeg_gives_them() {
@@ -279,6 +372,22 @@ mod tests {
             ("ceil(0.1)+floor(1.9)+round(2.5)", 5.0),
             ("PI*2", std::f64::consts::TAU),
             ("((iw))", 352.0),
+            ("min(1280,iw)", 352.0),
+            ("max(iw, ih) / 2", 176.0),
+            ("trunc(oh*a/2)*2", 60.0),
+            ("if(gt(a,16/9),100,-2)", -2.0),
+            ("if(lt(iw,100),1)", 0.0),
+            ("ifnot(0,3,4)", 3.0),
+            ("-2^2", -4.0),
+            ("2^-1", 0.5),
+            ("2^3^2", 64.0),
+            ("mod(-7,3)+mod(7,3)", 3.0),
+            ("iw-mod(iw,100)", 300.0),
+            ("clip(iw,16,64)+between(ih,1,288)", 65.0),
+            ("sqrt(16)+pow(2,3)+abs(-1)+sgn(-5)", 12.0),
+            ("round(sin(PI/2)*cos(0)*100)", 100.0),
+            ("bitand(iw,240)+hsub", 98.0),
+            ("gte(1,1)+lte(2,1)+eq(3,3)+not(0)", 3.0),
         ] {
             let expression = Expression::parse(text, INPUT_AND_OUTPUT).unwrap();
             assert_eq!(expression.value(&VALUES), value, "{text}");
@@ -307,6 +416,11 @@ mod tests {
             ("--1", "`-` stands"),
             ("ow", "no `ow`; there are: iw, ih"),
             ("trunc 3", "`(` is missing"),
+            ("min(1)", "`min` takes 2 values, not 1"),
+            ("if(1,2,3,4)", "`if` takes 2 or 3 values, not 4"),
+            ("(1,2)", "a function is missing"),
+            ("min(1,)", "`)` stands"),
+            ("n", "no `n`; there are: iw, ih, a"),
             ("2x", "`x` cannot"),
             (".", "not a number"),
             ("1..2", "`.` cannot"),

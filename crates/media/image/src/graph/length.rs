@@ -100,11 +100,21 @@ impl Length {
 }
 
 /// The values of [`INPUT`](super::expression::INPUT).
-pub fn input(plane: &Plane) -> [f64; 2] {
-    [plane.luma.w, plane.luma.h].map(f64::from)
+pub fn input(plane: &Plane) -> [f64; 5] {
+    let [w, h] = [plane.luma.w, plane.luma.h].map(f64::from);
+    let (x, y) = plane.chroma_subsampling;
+    [w, h, w / h, f64::from(x), f64::from(y)]
 }
 
 /// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT), for an output of `w` by `h` luma samples.
-pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 4] {
-    [plane.luma.w, plane.luma.h, w, h].map(f64::from)
+pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 7] {
+    let [iw, ih, a, x, y] = input(plane);
+    [iw, ih, a, x, y, f64::from(w), f64::from(h)]
+}
+
+/// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the width of the output is known.
+pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 7] {
+    let mut values = input_and_output(plane, (w, 0));
+    values[6] = f64::NAN;
+    values
 }

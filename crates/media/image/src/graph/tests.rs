@@ -69,7 +69,10 @@ fn graphs_have_a_canonical_text() {
         ("rotate=180/6", "rotate=degrees=180/6:fill=black:grow=0"),
         ("rotate=6:0.5:1", "rotate=degrees=6:fill=0.5:grow=1"),
         ("hflip,vflip,null", "hflip,vflip,null"),
-        ("scale=640:-2", "scale=w=640:h=-2:flags=bilinear"),
+        (
+            "scale=640:-2",
+            "scale=w=640:h=-2:flags=bilinear:force_original_aspect_ratio=disable:force_divisible_by=1",
+        ),
         ("gblur", "gblur=sigma=0.5"),
         ("transpose=1", "transpose=dir=1"),
         (
@@ -79,7 +82,7 @@ fn graphs_have_a_canonical_text() {
         (r"crop=iw\/2:ih", "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2"),
         (
             "scale=width=640:height=-2",
-            "scale=w=640:h=-2:flags=bilinear",
+            "scale=w=640:h=-2:flags=bilinear:force_original_aspect_ratio=disable:force_divisible_by=1",
         ),
         ("crop=out_w=9:out_h=8:x=0:y=0", "crop=w=9:h=8:x=0:y=0"),
         ("pad=width=9:height=8", "pad=w=9:h=8:x=0:y=0:color=black"),

@@ -146,6 +146,26 @@ fn sizes_follow_the_input() {
         ("resize=-1:-1", (352, 288)),
         ("scale=iw/2:ih/2", (176, 144)),
         ("scale=trunc(iw/3/2)*2:-2", (116, 94)),
+        ("scale='min(1280,iw)':-2", (352, 288)),
+        (
+            "scale='if(gt(a,16/9),100,-2)':'if(gt(a,16/9),-2,100)'",
+            (122, 100),
+        ),
+        (
+            "scale=1280:720:force_original_aspect_ratio=decrease",
+            (880, 720),
+        ),
+        (
+            "scale=1280:720:force_original_aspect_ratio=1:force_divisible_by=16",
+            (880, 720),
+        ),
+        (
+            "scale=100:100:force_original_aspect_ratio=increase:force_divisible_by=8",
+            (128, 104),
+        ),
+        ("scale=w=iw/hsub:h=2^7+mod(ih\\,100)", (176, 216)),
+        ("crop='min(iw,ih)':ow", (288, 288)),
+        ("pad='max(iw,ih)':ow:(ow-iw)/2:(oh-ih)/2", (352, 352)),
         ("scale=w=640", (640, 288)),
         ("crop=101:99", (100, 98)),
         ("crop=iw-16:ih-9", (336, 278)),
