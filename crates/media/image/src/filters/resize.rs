@@ -54,9 +54,17 @@ pub const SCALE: Entry = Entry {
             _ => Some(Keep::Around),
         };
         let multiple = args.integer("force_divisible_by", 1..=256)?;
-        Ok(Box::new(Resize {
-            keep: keep.map(|keep| (keep, multiple)),
-            ..Resize::of(args)?
+        let keep = keep.map(|keep| (keep, multiple));
+        let size = match args.given("h") {
+            true => None,
+            false => args.size("w", Range::Side)?,
+        };
+        Ok(Box::new(match size {
+            Some((w, h)) => Resize { w, h, keep },
+            None => Resize {
+                keep,
+                ..Resize::of(args)?
+            },
         }))
     },
     ..ENTRY

@@ -438,13 +438,40 @@ impl<'a> Args<'a> {
     /// The value is no expression, or a plain number that is not in the range.
     pub fn length(&self, name: &str, names: Names, range: Range) -> Result<Length, ArgError> {
         let (arg, text, column) = self.value(name)?;
+        self.length_of(arg, &text, column, names, range)
+    }
+
+    /// Width and height in samples: of the value of `name`, if that is written as 1280x720.
+    ///
+    /// # Errors
+    /// A number is not in the range.
+    pub fn size(&self, name: &str, range: Range) -> Result<Option<(Length, Length)>, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        let is_number = |side: &str| !side.is_empty() && side.bytes().all(|b| b.is_ascii_digit());
+        match text.split_once('x') {
+            Some((w, h)) if is_number(w) && is_number(h) => {
+                let side = |text| self.length_of(arg, text, column, &[], range);
+                Ok(Some((side(w)?, side(h)?)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn length_of(
+        &self,
+        arg: &Arg,
+        text: &str,
+        column: usize,
+        names: Names,
+        range: Range,
+    ) -> Result<Length, ArgError> {
         let refuse = |problem| Err(ArgError { column, problem });
-        let expression = match Expression::parse(&text, names) {
+        let expression = match Expression::parse(text, names) {
             Ok(expression) => expression,
             Err(wrong) => {
                 return refuse(Problem::NotAnExpression {
                     name: arg.name,
-                    value: quoted(&text),
+                    value: quoted(text),
                     reason: wrong.to_string(),
                 });
             }
@@ -454,13 +481,13 @@ impl<'a> Args<'a> {
         {
             return refuse(Problem::OutOfRange {
                 name: arg.name,
-                value: quoted(&text),
+                value: quoted(text),
                 expected: range.to_string(),
             });
         }
         Ok(Length {
             name: arg.name,
-            text: quoted(&text),
+            text: quoted(text),
             expression,
             range,
         })

@@ -167,6 +167,11 @@ fn sizes_follow_the_input() {
         ("crop='min(iw,ih)':ow", (288, 288)),
         ("pad='max(iw,ih)':ow:(ow-iw)/2:(oh-ih)/2", (352, 352)),
         ("scale=w=640", (640, 288)),
+        ("scale=1280x720", (1280, 720)),
+        (
+            "scale=1280x720:force_original_aspect_ratio=decrease",
+            (880, 720),
+        ),
         ("crop=101:99", (100, 98)),
         ("crop=iw-16:ih-9", (336, 278)),
         ("crop=w=100:y=0", (100, 288)),
