@@ -299,7 +299,10 @@ impl<'a> Parser<'a> {
         }
         match self.take(&[')']) {
             Some(_) => Ok(count),
-            None => Err(Wrong("a `)` is missing".to_owned())),
+            // A comma that is not quoted ends the filter.
+            None => Err(Wrong(
+                "a `)` is missing; a value with commas needs quotes: '…'".to_owned(),
+            )),
         }
     }
 
