@@ -54,7 +54,7 @@ pub fn message(mut error: clap::Error) -> String {
             ContextValue::Strings(best_first),
         );
     }
-    // Whoever means one name of a long table need not read all of them.
+    // A long list of names would hide the one that was meant.
     let near = text(&error, ContextKind::SuggestedValue);
     error.remove(ContextKind::SuggestedValue);
     if let Some(ContextValue::Strings(all)) = error.get(ContextKind::ValidValue)

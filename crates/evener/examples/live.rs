@@ -28,7 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             feed.push(Frame {
                 number,
                 taken: Instant::now(),
-                pixels: vec![number as u8; SIDE * SIDE],
+                pixels: (0..SIDE)
+                    .flat_map(|row| [(row as u64 * number) as u8; SIDE])
+                    .collect(),
             });
         }
         feed.dropped()

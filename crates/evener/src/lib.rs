@@ -80,6 +80,7 @@ mod drive;
 mod end;
 mod find;
 mod live;
+mod lock;
 mod run;
 mod sites;
 mod sort;

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::lock::lock;
+
 /// A queue for a source that cannot be stopped, as a camera or a socket. It holds `capacity` items, at least one. When it is
 /// full, the oldest is dropped.
 ///
@@ -49,7 +51,7 @@ struct State<T> {
 
 impl<T> Queue<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -58,8 +60,8 @@ impl<T> Queue<T> {
 pub struct Feed<T>(Arc<Queue<T>>);
 
 impl<T> Feed<T> {
-    /// Adds an item, and never waits. Returns the oldest, if it was dropped for this one; or the item itself, if nobody reads
-    /// any more.
+    /// Adds an item, and never waits. If the queue is full, returns the oldest item, which leaves it. If the reader was
+    /// dropped, returns the item itself.
     pub fn push(&self, item: T) -> Option<T> {
         let mut state = self.0.lock();
         if !state.is_read {
@@ -81,7 +83,7 @@ impl<T> Feed<T> {
         self.0.lock().dropped
     }
 
-    /// Whether anybody still reads.
+    /// Whether the reader was not dropped yet.
     pub fn is_read(&self) -> bool {
         self.0.lock().is_read
     }

@@ -1,10 +1,12 @@
-//! Work on the threads of the pool for whoever awaits its result.
+//! A closure that the pool runs while async code awaits its result.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::thread;
+
+use crate::lock::lock;
 
 /// Runs `work` on a thread of the pool; the future gives its result. For async code, whose executor must not be blocked by
 /// long loops. It begins at once, not when it is polled. If the future is dropped before `work` begins, it is not called. A
@@ -49,10 +51,6 @@ enum State<R> {
     Running(Option<Waker>),
     /// Until it is taken.
     Done(Option<thread::Result<R>>),
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<R> Future for Run<R> {

@@ -4,10 +4,10 @@ use crate::sync::Ordering;
 use crate::worker::Worker;
 
 /// Runs `work`, which waits for a file, a socket or a lock, on this thread. If the thread is a worker of the global pool,
-/// another thread computes in its place meanwhile, of as many as the pool has threads. In other pools, and on other threads,
-/// this only calls `work`.
+/// a spare thread computes in its place meanwhile. The pool has as many spare threads as others. In other pools, and on other
+/// threads, this only calls `work`.
 ///
-/// The index of a thread that takes a place is not below [`current_num_threads`](crate::current_num_threads).
+/// The index of a spare thread is [`current_num_threads`](crate::current_num_threads) or more.
 ///
 /// ```
 /// use std::{thread::sleep, time::Duration};

@@ -11,9 +11,9 @@
 //! the owner as well. There are two ways to make jobs public, which is to raise `split`:
 //! - The owner does it at its next push, when a thread has set `wanted`: its oldest job. A job that is spawned, and so not
 //!   taken back soon, is public at once. That costs no barrier.
-//! - A thief does it with all jobs, if the owner runs one long job. Then both have stored and both load: the owner stores `bottom` and
-//!   loads `split`, the thief stores `split` and loads `bottom`. With the barriers between, at least one of them sees the
-//!   other's store. If the owner does, it takes the lock; if the thief does, it leaves the job.
+//! - A thief does it with all jobs, if the owner runs one long job. Then both have stored and both load: the owner stores
+//!   `bottom` and loads `split`, the thief stores `split` and loads `bottom`. With the barriers between, at least one of
+//!   them sees the other's store. If the owner does, it takes the lock; if the thief does, it leaves the job.
 
 use std::cell::UnsafeCell;
 

@@ -45,7 +45,7 @@ struct State {
     /// Workers that have no thread yet.
     unstarted: Vec<usize>,
     watcher: Option<usize>,
-    /// Workers that take the place of others, and have none now.
+    /// Workers that may take the place of one that blocks, and are not in service.
     spare: Vec<usize>,
     /// Workers that block, and workers that are in the place of one.
     blocked: usize,
@@ -274,8 +274,8 @@ impl Idle {
         rouse.go(shared);
     }
 
-    /// A worker no longer blocks. A substitute that sleeps is not woken for jobs any more; one that runs a job retires
-    /// afterwards.
+    /// A worker no longer blocks, so one substitute too many may be in service. If one sleeps, it retires now; otherwise one
+    /// retires when it has found no job.
     pub(crate) fn dismiss(&self, shared: &Shared) {
         let mut state = lock(&self.state);
         state.blocked -= 1;

@@ -2,7 +2,8 @@
 //!
 //! Linux looks for an idle one. On a virtual machine it may find none, since a CPU that the host has put to sleep counts as
 //! busy, and then takes the CPU of the thread that wakes it. That thread goes on, so the woken one waits for the rest of a
-//! time slice, up to 4 ms, beside an idle CPU. So it is told to begin on any other.
+//! time slice, up to 4 ms, beside an idle CPU. So the waker takes its own CPU out of the sleeper's affinity, and the woken
+//! thread restores that as soon as it runs.
 
 #[cfg(all(target_os = "linux", not(loom), not(miri)))]
 mod imp {
@@ -34,7 +35,9 @@ mod imp {
         /// The sleeper is about to be woken by the calling thread.
         pub(crate) fn begin_elsewhere(&self) {
             let mut bed = lock(&self.0);
-            let Some(bed) = bed.as_mut() else { return };
+            let Some(bed) = bed.as_mut().filter(|bed| bed.allowed.is_none()) else {
+                return;
+            };
             let Ok(allowed) = sched_getaffinity(Some(bed.thread)) else {
                 return;
             };
@@ -73,3 +76,37 @@ mod imp {
 }
 
 pub(crate) use imp::Place;
+
+#[cfg(all(test, target_os = "linux", not(loom), not(miri)))]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use rustix::thread::{gettid, sched_getaffinity};
+
+    use super::Place;
+
+    #[test]
+    fn a_sleeper_begins_on_another_cpu_and_may_return() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let (place, barrier) = (Place::default(), Barrier::new(2));
+        thread::scope(|s| {
+            let sleeper = s.spawn(|| {
+                place.sleeps();
+                barrier.wait();
+                barrier.wait();
+                let told = sched_getaffinity(Some(gettid())).unwrap();
+                place.runs();
+                (told, sched_getaffinity(None).unwrap())
+            });
+            barrier.wait();
+            place.begin_elsewhere();
+            // Once is enough, from whichever CPU.
+            place.begin_elsewhere();
+            barrier.wait();
+            let (told, after) = sleeper.join().unwrap();
+            assert_eq!(told.count(), (allowed.count() - 1).max(1));
+            assert_eq!(after, allowed);
+        });
+    }
+}

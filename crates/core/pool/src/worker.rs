@@ -241,7 +241,7 @@ impl Worker {
         Some((job, root))
     }
 
-    /// Any job there is, for somebody who yields: a guest as well, who asks for it.
+    /// Any job there is, for a worker that yields. A guest that yields asks for jobs, so it gets those of other calls too.
     pub(crate) fn take_any(&self) -> Option<(JobRef, usize)> {
         let shared = self.shared();
         let own = self.take_local().or_else(|| shared.take_injected());

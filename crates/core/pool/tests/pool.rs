@@ -2,13 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use evener_pool::{
     ThreadPoolBuilder, blocking, current_num_threads, current_thread_index, join, scope, spawn,
-    yield_local,
 };
 
 fn fibonacci(n: u64) -> u64 {
@@ -209,22 +208,4 @@ fn blocking_nests_with_joins_and_loops_of_jobs() {
         }
     });
     assert_eq!(count.into_inner(), 200 * (55 + 21));
-}
-
-#[test]
-fn who_yields_runs_what_it_has_spawned() {
-    // Alone, or in place of the only worker.
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let yields = || {
-        let ran = Arc::new(AtomicUsize::new(0));
-        for _ in 0..3 {
-            let ran = Arc::clone(&ran);
-            spawn(move || _ = ran.fetch_add(1, Ordering::SeqCst));
-        }
-        while ran.load(Ordering::SeqCst) < 3 {
-            yield_local();
-        }
-    };
-    pool.install(yields);
-    join(yields, || ());
 }

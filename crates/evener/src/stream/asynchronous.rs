@@ -1,19 +1,17 @@
 //! Streams of `futures`: polled by any executor, computed by the threads of the pool.
 
 use std::fmt;
-use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
-use std::vec;
 
 use futures_core::Stream;
 
 use super::flow::{Costs, Flow, Step};
-use super::group::lock;
 use super::stages::{Same, Stages, Then};
+use crate::lock::lock;
 
 /// An asynchronous stream whose items go through stages on the threads of the pool. It is itself a stream of the results,
 /// for any executor: polling it reads the source and computes nothing. Results come in order, and a bounded number of
@@ -50,8 +48,6 @@ pub struct AsyncStream<St: Stream, S: Stages<St::Item>> {
 
 struct Running<T, S: Stages<T>> {
     flow: Flow<S::Out>,
-    ready: vec::IntoIter<S::Out>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
     jobs: Arc<Jobs<S>>,
 }
 
@@ -135,8 +131,6 @@ impl<T, S: Stages<T>> Running<T, S> {
     fn new(stages: S, ordered: bool) -> Self {
         Running {
             flow: Flow::new(ordered, Costs::UNKNOWN),
-            ready: Vec::new().into_iter(),
-            panic: None,
             jobs: Arc::new(Jobs {
                 stages,
                 ended: AtomicBool::new(false),
@@ -157,27 +151,21 @@ where
         mut source: Pin<&mut impl Stream<Item = T>>,
         context: &mut Context<'_>,
     ) -> Poll<Option<S::Out>> {
-        if let Some(item) = self.ready.next() {
+        if let Some(item) = self.flow.pop() {
             return Poll::Ready(Some(item));
         }
         // Before the groups are looked at, so that none which ends afterwards is missed.
         lock(&self.jobs.waker).replace(context.waker().clone());
         let mut pending = false;
         loop {
-            if let Some(item) = self.ready.next() {
-                return Poll::Ready(Some(item));
-            }
-            if let Some(payload) = self.panic.take() {
-                self.flow.end();
-                resume_unwind(payload);
-            }
             if !pending && self.flow.has_room() {
                 pending = self.read(source.as_mut(), context);
             }
             match self.flow.next() {
-                Step::Deliver(done) => {
-                    self.ready = done.results.into_iter();
-                    self.panic = done.panic;
+                Step::Ready => {
+                    if let Some(item) = self.flow.pop() {
+                        return Poll::Ready(Some(item));
+                    }
                 }
                 Step::Read if !pending => {}
                 Step::Read | Step::Wait => return Poll::Pending,

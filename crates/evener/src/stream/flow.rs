@@ -1,13 +1,16 @@
 //! The groups of one stream that are on their way: when to read more, how much, and which results come next.
 
+use std::any::Any;
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::vec;
 
 use evener_pool::loops;
 
-use super::group::{Done, Group};
+use super::group::Group;
 
 /// Items are handed over in groups that take about this long.
 const GROUP: Duration = Duration::from_micros(100);
@@ -42,12 +45,15 @@ pub(super) struct Flow<Out> {
     costs: Costs,
     /// The source has ended.
     exhausted: bool,
+    /// Results that come next, and the panic behind them.
+    ready: vec::IntoIter<Out>,
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 /// What is next.
-pub(super) enum Step<Out> {
-    /// These results are to be delivered.
-    Deliver(Done<Out>),
+pub(super) enum Step {
+    /// Results of a group came in; see [`Flow::pop`].
+    Ready,
     /// More is to be read.
     Read,
     /// A group is to be waited for.
@@ -64,7 +70,23 @@ impl<Out> Flow<Out> {
             ordered,
             costs,
             exhausted: false,
+            ready: Vec::new().into_iter(),
+            panic: None,
         }
+    }
+
+    /// The next result that came in. Goes on with the panic of its group after the last one; then the stream is over.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Out> {
+        if let Some(item) = self.ready.next() {
+            return Some(item);
+        }
+        if let Some(payload) = self.panic.take() {
+            self.exhausted = true;
+            self.groups.clear();
+            resume_unwind(payload);
+        }
+        None
     }
 
     /// Whether another group may be read.
@@ -102,14 +124,8 @@ impl<Out> Flow<Out> {
         self.exhausted = true;
     }
 
-    /// Nothing more is delivered.
-    pub(super) fn end(&mut self) {
-        self.exhausted = true;
-        self.groups.clear();
-    }
-
     /// What is next, if no more is read.
-    pub(super) fn next(&mut self) -> Step<Out> {
+    pub(super) fn next(&mut self) -> Step {
         let ready = match self.ordered {
             true => self.groups.front().filter(|g| g.is_done()).map(|_| 0),
             false => self.groups.iter().position(|group| group.is_done()),
@@ -118,7 +134,9 @@ impl<Out> Flow<Out> {
         match done {
             Some(done) => {
                 self.costs.stages += (done.cost - self.costs.stages) * WEIGHT;
-                Step::Deliver(done)
+                self.ready = done.results.into_iter();
+                self.panic = done.panic;
+                Step::Ready
             }
             None if self.has_room() => Step::Read,
             None if self.groups.is_empty() => Step::Over,
@@ -132,7 +150,7 @@ impl<Out> Flow<Out> {
         &mut self,
         source: &mut I,
         run: impl FnOnce(Arc<Group<Out>>, Vec<I::Item>, bool),
-    ) -> Step<Out> {
+    ) -> Step {
         let slow = self.is_slow();
         if self.has_room() && (!slow || self.groups.is_empty()) {
             let begun = Instant::now();

@@ -1,11 +1,12 @@
 //! Items that are handed over together.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use super::stages::Stages;
+use crate::lock::lock;
 
 /// Some items on their way.
 #[derive(Debug)]
@@ -65,8 +66,4 @@ impl<Out> Group<Out> {
     pub(super) fn take(&self) -> Option<Done<Out>> {
         lock(&self.done).take()
     }
-}
-
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,7 +6,6 @@ mod group;
 mod results;
 mod stages;
 
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -204,8 +203,7 @@ where
 {
     let ended = AtomicBool::new(false);
     let caller = thread::current();
-    let mut panic = None;
-    let result = loops::here(|| {
+    loops::here(|| {
         evener_pool::in_place_scope(|scope| {
             let ended = &ended;
             let _end = EndOnDrop(ended);
@@ -221,32 +219,20 @@ where
                         });
                     }
                 });
-                let done = match step {
-                    Step::Deliver(done) => done,
-                    Step::Read => continue,
-                    Step::Wait => {
-                        help_or_wait();
-                        continue;
-                    }
+                match step {
+                    Step::Ready | Step::Read => {}
+                    Step::Wait => help_or_wait(),
                     Step::Over => return R::goes_on(),
-                };
-                for item in done.results {
+                }
+                while let Some(item) = flow.pop() {
                     let result = end(item);
                     if result.ends() {
                         return result;
                     }
                 }
-                if let Some(payload) = done.panic {
-                    panic = Some(payload);
-                    return R::goes_on();
-                }
             }
         })
-    });
-    match panic {
-        Some(payload) => resume_unwind(payload),
-        None => result,
-    }
+    })
 }
 
 /// The stream ends when its body does, by a panic as well; groups that are left are not computed.

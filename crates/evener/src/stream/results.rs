@@ -1,9 +1,8 @@
 //! The results of a stream as an iterator.
 
-use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{thread, vec};
+use std::thread;
 
 use super::Stream;
 use super::flow::{Costs, Flow, Step, help_or_wait};
@@ -15,8 +14,6 @@ pub struct Results<I: Iterator, S: Stages<I::Item>> {
     source: I,
     stages: Arc<S>,
     flow: Flow<S::Out>,
-    ready: vec::IntoIter<S::Out>,
-    panic: Option<Box<dyn std::any::Any + Send>>,
     ended: Arc<AtomicBool>,
 }
 
@@ -46,8 +43,6 @@ where
             source: self.source,
             stages: Arc::new(self.stages),
             flow: Flow::new(self.ordered, Costs::UNKNOWN),
-            ready: Vec::new().into_iter(),
-            panic: None,
             ended: Arc::default(),
         }
     }
@@ -64,12 +59,8 @@ where
 
     fn next(&mut self) -> Option<S::Out> {
         loop {
-            if let Some(item) = self.ready.next() {
+            if let Some(item) = self.flow.pop() {
                 return Some(item);
-            }
-            if let Some(payload) = self.panic.take() {
-                self.flow.end();
-                resume_unwind(payload);
             }
             let (stages, ended) = (&self.stages, &self.ended);
             let step = self.flow.read(&mut self.source, |group, items, here| {
@@ -84,11 +75,7 @@ where
                 });
             });
             match step {
-                Step::Deliver(done) => {
-                    self.ready = done.results.into_iter();
-                    self.panic = done.panic;
-                }
-                Step::Read => {}
+                Step::Ready | Step::Read => {}
                 Step::Wait => help_or_wait(),
                 Step::Over => return None,
             }

@@ -1,11 +1,13 @@
 //! More threads of the program than the global pool has workers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, Once, mpsc};
+use std::sync::{Arc, Mutex, Once, mpsc};
 use std::thread::{self, Thread};
 
 use super::WORKERS;
-use evener_pool::{ThreadPoolBuilder, current_num_threads, in_place_scope, join, scope, spawn};
+use evener_pool::{
+    ThreadPoolBuilder, current_num_threads, in_place_scope, join, scope, spawn, yield_local,
+};
 
 /// Makes the global pool of the program.
 fn global() {
@@ -95,4 +97,21 @@ fn threads_may_be_unparked_by_anybody() {
             });
         }
     });
+}
+
+#[test]
+fn a_caller_that_yields_runs_what_it_has_spawned() {
+    global();
+    let ran = Arc::new(AtomicUsize::new(0));
+    let yields = || {
+        for _ in 0..3 {
+            let ran = Arc::clone(&ran);
+            spawn(move || _ = ran.fetch_add(1, Ordering::SeqCst));
+        }
+        // Where the caller is the only worker, nobody else can run them.
+        while ran.load(Ordering::SeqCst) < 3 {
+            yield_local();
+        }
+    };
+    join(yields, || ());
 }

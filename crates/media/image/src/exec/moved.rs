@@ -10,7 +10,7 @@ use super::access::{Source, Target};
 use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::PlaneGraph;
-use crate::kernels::turn::{self, Code, Turn};
+use crate::kernels::turn::{self, Code, Plane, PlaneMut, Turn};
 use crate::moves::Moves;
 
 /// The move of one plane.
@@ -20,10 +20,11 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// `None` if the graph computes samples.
-    pub fn new(graph: &PlaneGraph) -> Option<Moved> {
+    /// `None` if the graph computes samples, or frames have `values`, which are not codes.
+    pub fn new(graph: &PlaneGraph, values: bool) -> Option<Moved> {
+        let moves = Moves::of(graph).filter(|_| !values)?;
         Some(Moved {
-            moves: Moves::of(graph)?,
+            moves,
             size: graph.size,
         })
     }
@@ -37,33 +38,21 @@ impl Moved {
         target: &mut Target<'_>,
     ) {
         let fill = self.moves.inside.map_or(0.0, |(_, value)| value);
-        let stride = source.stride();
         match (source, target) {
             (Source::U8(from, ..), Target::U8(to, scale)) => {
-                let fill = scale.code(fill) as u8;
-                let (to_stride, from) = (
-                    to.stride(),
-                    Plane {
-                        codes: from,
-                        stride,
-                    },
-                );
-                self.codes(simd, from, rows, to, to_stride, fill);
+                let (from, stride) = ((&**from, from.stride()), to.stride());
+                self.codes(simd, from, rows, (to, stride), scale.code(fill) as u8);
             }
             (Source::U16(from, ..), Target::U16(to, scale)) => {
-                let fill = scale.code(fill) as u16;
-                let (to_stride, from) = (
-                    to.stride(),
-                    Plane {
-                        codes: from,
-                        stride,
-                    },
-                );
-                self.codes(simd, from, rows, to, to_stride, fill);
+                let (from, stride) = ((&**from, from.stride()), to.stride());
+                self.codes(simd, from, rows, (to, stride), scale.code(fill) as u16);
                 // Files may hold codes that their depth does not have.
                 let maximum = scale.largest() as u16;
                 if maximum < u16::MAX {
-                    to.iter_mut().for_each(|code| *code = (*code).min(maximum));
+                    let width = self.size.w as usize;
+                    let rows = to.chunks_mut(stride.max(1));
+                    let codes = rows.flat_map(|row| &mut row[..width]);
+                    codes.for_each(|code| *code = (*code).min(maximum));
                 }
             }
             _ => unreachable!("planes of values are not moved, and a graph keeps the depth"),
@@ -75,8 +64,7 @@ impl Moved {
         simd: Simd,
         from: Plane<'_, T>,
         rows: Range<usize>,
-        to: &mut [T],
-        stride: usize,
+        (to, stride): PlaneMut<'_, T>,
         fill: T,
     ) {
         let all = Rect {
@@ -88,68 +76,87 @@ impl Moved {
             Some((rect, _)) => rect.intersect(&all),
             None => all,
         };
-        let columns = match inside.is_empty() {
-            true => 0..0,
-            false => inside.x0 as usize..inside.x1 as usize,
-        };
-        for (y, row) in (all.y0..).zip(to.chunks_mut(stride.max(1))) {
-            let row = &mut row[..self.size.w as usize];
-            if !(inside.y0..inside.y1).contains(&y) || columns.is_empty() {
-                row.fill(fill);
+        let Moves { column, row, .. } = self.moves;
+        for (y, to) in (all.y0..).zip(to.chunks_mut(stride.max(1))) {
+            let to = &mut to[..self.size.w as usize];
+            if inside.is_empty() || !(inside.y0..inside.y1).contains(&y) {
+                to.fill(fill);
                 continue;
             }
-            row[..columns.start].fill(fill);
-            row[columns.end..].fill(fill);
+            let columns = inside.x0 as usize..inside.x1 as usize;
+            to[..columns.start].fill(fill);
+            to[columns.end..].fill(fill);
             if !self.moves.turned {
-                self.row(simd, &from, y, inside.x0, &mut row[columns.clone()]);
+                let first = column.0 + column.1 * inside.x0;
+                let from = (from.0, (row.0 + row.1 * y) as usize * from.1);
+                copy(simd, from, (first, column.1), &mut to[columns]);
             }
         }
         if self.moves.turned && !inside.is_empty() {
+            let turn = Turn {
+                column,
+                row,
+                inside,
+            };
             let first = (inside.y0 - all.y0) as usize * stride;
-            self.turn(simd, &from, inside, &mut to[first..], stride);
+            turn::turn(simd, turn, from, (&mut to[first..], stride));
         }
     }
+}
 
-    /// Outputs (x0, y) and on.
-    fn row<T: Code>(&self, simd: Simd, from: &Plane<'_, T>, y: i32, x0: i32, to: &mut [T]) {
-        let Moves { column, row, .. } = self.moves;
-        let (first, row) = (column.0 + column.1 * x0, row.0 + row.1 * y);
-        match column.1 {
-            1 => to.copy_from_slice(from.part(row, first, to.len())),
-            _ => {
-                let first = first + 1 - to.len() as i32;
-                T::reverse(simd, from.part(row, first, to.len()), to);
+/// Copies from column `first` on of the row that begins at `row`, to the right or, if `step` is -1, to the left.
+fn copy<T: Code>(simd: Simd, (codes, row): (&[T], usize), (first, step): (i32, i32), to: &mut [T]) {
+    let n = to.len();
+    let first = row + first as usize;
+    match step {
+        1 => to.copy_from_slice(&codes[first..first + n]),
+        _ => T::reverse(simd, &codes[first + 1 - n..=first], to),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evener_runtime::buffer::Rows;
+
+    use super::*;
+    use crate::format::{Chroma, ColourRange, Depth, Format};
+    use crate::frame::Samples;
+    use crate::graph::{Graph, Planes};
+    use crate::kernels::convert::Scale;
+
+    #[test]
+    fn only_codes_of_the_plane_are_written() {
+        let format = Format {
+            width: 40,
+            height: 20,
+            chroma: Chroma::Mono,
+            depth: Depth::U10,
+            range: ColourRange::Full,
+        };
+        for text in ["hflip", "transpose", "pad=50:30:3:4,vflip", "null"] {
+            let graph = Graph::parse(text).unwrap();
+            let bound = graph.bind(&format, Planes::Auto).unwrap();
+            let moved = Moved::new(&bound.planes[0], false).unwrap();
+            let size = bound.planes[0].size;
+            let (w, h) = (size.w as usize, size.h as usize);
+            let mut from = Rows::<u16>::zeroed(40, 20);
+            // No code of 10 bits.
+            from.as_mut_slice().fill(5000);
+            let mut to = Rows::<u16>::padded(w, w + 7, h);
+            to.as_mut_slice().fill(6000);
+            let (from, mut to) = (Samples::U16(from), Samples::U16(to));
+            let scale = Scale::new(format.codes(0));
+            let source = Source::new(&from, format.plane_size(0), scale);
+            let mut target = Target::new(&to, 0..h, scale);
+            moved.rows(Simd::Scalar, &source, 0..h, &mut target);
+            drop(target);
+            let Samples::U16(to) = &mut to else {
+                unreachable!("as made above");
+            };
+            for row in to.as_mut_slice().chunks(w + 7) {
+                assert!(row[..w].iter().all(|&code| code <= 1023), "{text}");
+                assert!(row[w..].iter().all(|&code| code == 6000), "{text}");
             }
         }
-    }
-
-    /// Outputs in `inside`; `to` begins with the first of its rows.
-    fn turn<T: Code>(
-        &self,
-        simd: Simd,
-        from: &Plane<'_, T>,
-        inside: Rect,
-        to: &mut [T],
-        stride: usize,
-    ) {
-        let Moves { column, row, .. } = self.moves;
-        let turn = Turn {
-            column,
-            row,
-            inside,
-        };
-        turn::turn(simd, turn, (from.codes, from.stride), (to, stride));
-    }
-}
-
-/// The codes of the input.
-struct Plane<'a, T> {
-    codes: &'a [T],
-    stride: usize,
-}
-
-impl<T> Plane<'_, T> {
-    fn part(&self, row: i32, first: i32, len: usize) -> &[T] {
-        &self.codes[row as usize * self.stride + first as usize..][..len]
     }
 }

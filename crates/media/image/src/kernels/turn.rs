@@ -52,9 +52,10 @@ impl Turn {
     }
 }
 
-/// Codes, and from one row to the next.
-type Plane<'a, T> = (&'a [T], usize);
-type PlaneMut<'a, T> = (&'a mut [T], usize);
+/// Codes, and how many there are from the beginning of a row to that of the next.
+pub type Plane<'a, T> = (&'a [T], usize);
+/// The same for writing.
+pub type PlaneMut<'a, T> = (&'a mut [T], usize);
 
 /// Writes outputs, from the first row of the part on.
 pub fn turn<T: Code>(simd: Simd, turn: Turn, from: Plane<'_, T>, to: PlaneMut<'_, T>) {

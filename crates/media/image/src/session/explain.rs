@@ -5,6 +5,7 @@ use std::fmt;
 use evener_runtime::{Service, Topology};
 
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
+use crate::exec::moved::Moved;
 use crate::exec::service::FilterService;
 use crate::exec::tiled::Tiled;
 use crate::format::{Chroma, Depth, Format, Timing};
@@ -109,6 +110,9 @@ impl Stages<'_> {
             write!(f, " > {} {}", node.name(), node.size)?;
         }
         let values = self.bound.input.depth == Depth::F32;
+        if Moved::new(graph, values).is_some() {
+            return f.write_str("\n        samples are moved, without arithmetic");
+        }
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
         let summary = TileSummary::of(&tiled, graph, self.job(graph));
         write!(f, "\n        a tile of {} takes ", area(summary.tile))?;

@@ -2,6 +2,7 @@
 
 use evener_image::graph::plane::Port;
 use evener_image::graph::{Bound, Graph, GraphError, Planes};
+use evener_image::moves::Moves;
 use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 
 fn format(width: u32, height: u32, chroma: Chroma) -> Format {
@@ -300,4 +301,23 @@ fn impossible_sizes_are_refused_with_the_filter_and_its_column() {
             ..
         }
     ));
+}
+
+#[test]
+fn chains_that_move_samples_are_one_move() {
+    for (text, moves) in [
+        ("null", true),
+        ("hflip,vflip,transpose=clock,crop=0.5", true),
+        ("pad=400:300,crop=390:290,transpose,pad=iw+2:ih+2", true),
+        // Two colours around.
+        ("pad=400:300,pad=500:400:color=white", false),
+        ("hflip,blur", false),
+        ("transpose,threshold", false),
+    ] {
+        let bound = bind(text, format(352, 288, Chroma::C420), Planes::Auto);
+        assert_eq!(Moves::of(&bound.planes[0]).is_some(), moves, "{text}");
+    }
+    // Chroma that is halved in one direction is interpolated when that becomes the other one.
+    let bound = bind("transpose", format(352, 288, Chroma::C422), Planes::Auto);
+    assert!(Moves::of(&bound.planes[0]).is_some() && Moves::of(&bound.planes[1]).is_none());
 }

@@ -51,7 +51,7 @@ impl Plane {
             values,
             heights: sequential::passes(graph, values),
             tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
-            moved: Moved::new(graph).filter(|_| !values),
+            moved: Moved::new(graph, values),
             batched: Batched::new(fuse(graph, false), graph.size, simd),
             sequential: OnceLock::new(),
             backward: OnceLock::new(),
