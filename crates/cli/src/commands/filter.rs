@@ -59,9 +59,9 @@ pub struct Args {
     /// Filters joined by commas, each NAME or NAME=VALUE:NAME=VALUE…
     graph: String,
 
-    /// Input; see below
-    #[arg(short, long, value_name = "FILE")]
-    input: OsString,
+    /// Input; see below. A graph that joins streams reads several, as [0:v] and [1:v]
+    #[arg(short, long, value_name = "FILE", required = true)]
+    input: Vec<OsString>,
 
     /// Output; see below
     #[arg(short, long, value_name = "FILE")]
@@ -126,11 +126,12 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
 }
 
 pub fn run(mut args: Args) -> Ended {
-    for name in [&mut args.input, &mut args.output] {
+    for name in args.input.iter_mut().chain([&mut args.output]) {
         *name = without_prefix(name);
     }
-    let graph =
-        Graph::parse(&args.graph).map_err(|error| Failure::from(session::Error::from(error)))?;
+    let input = args.input.remove(0);
+    let (graph, rest) = Graph::parse_with_rest(&args.graph)
+        .map_err(|error| Failure::from(session::Error::from(error)))?;
     args.stream.check_distinct(None, &args.output)?;
 
     let signals = Signals::take()?;
@@ -146,10 +147,12 @@ pub fn run(mut args: Args) -> Ended {
             frames: args.frames,
             rate: args.fps,
         },
+        others: args.input,
+        rest,
         keep_old: args.keep_old && !args.replace,
         encoder: args.encoder,
     };
-    let session = Session::open_with(&graph, args.planes, &args.input, &args.output, &files)?;
+    let session = Session::open_with(&graph, args.planes, &input, &args.output, &files)?;
     args.stream
         .check_distinct(session.input().id(), &args.output)?;
     let started = args.stream.start_with(Some(&args.device), &signals)?;

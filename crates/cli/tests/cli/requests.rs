@@ -24,7 +24,7 @@ fn graphs_that_cannot_be() {
         ),
         (
             "blur,nothing",
-            &["column 6", "`nothing`", "there are: blur"],
+            &["column 6", "`nothing`", "lists them all"],
         ),
         ("blur,,sobel", &["column 6", "no filter here"]),
         ("rotate", &["rotate", "`degrees` is missing"]),

@@ -241,6 +241,27 @@ pub struct Ratio {
     pub den: u32,
 }
 
+impl Ratio {
+    /// The fraction in lowest terms, if both parts fit.
+    pub fn of(num: u64, den: u64) -> Option<Ratio> {
+        let (mut a, mut b) = (num, den);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        let part = |v: u64| u32::try_from(v.checked_div(a)?).ok();
+        Some(Ratio {
+            num: part(num)?,
+            den: part(den)?,
+        })
+    }
+
+    /// In lowest terms.
+    #[must_use]
+    pub fn reduced(self) -> Ratio {
+        Ratio::of(self.num.into(), self.den.into()).unwrap_or(self)
+    }
+}
+
 /// Where 4:2:0 chroma samples sit, kept from input to output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Siting {
@@ -278,4 +299,13 @@ impl Default for Timing {
             interlace: 'p',
         }
     }
+}
+
+/// A stream of frames: their format, and everything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Video {
+    /// Size, chroma layout, depth and range.
+    pub format: Format,
+    /// Rate, aspect and the like.
+    pub timing: Timing,
 }

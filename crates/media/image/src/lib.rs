@@ -37,12 +37,14 @@ pub mod ops;
 pub mod pipelines;
 pub mod reference;
 pub mod row_view;
+pub mod sequence;
 pub mod session;
 pub mod stage;
 pub mod structures;
 pub mod through;
+pub mod times;
 
-pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};
+pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing, Video};
 pub use frame::Frame;
 
 /// The examples of the README.

@@ -29,6 +29,9 @@ impl Moves {
     /// What the stages of a graph do together, if they only move samples.
     pub fn of(graph: &PlaneGraph) -> Option<Moves> {
         let mut all = Moves::SAME;
+        if !graph.is_of_one_plane() {
+            return None;
+        }
         let mut before = Port::Source;
         for (i, node) in graph.nodes.iter().enumerate() {
             if node.inputs != [before] {

@@ -12,10 +12,23 @@ use crate::stage::Stage;
 /// # Panics
 /// If `input` does not have the format that the graph was bound to.
 pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
-    let planes = bound.planes.iter().enumerate();
-    planes
-        .map(|(p, graph)| codes(&evaluate(graph, &values(input, p)), bound.output.codes(p)))
-        .collect()
+    frames(bound, &[input])
+}
+
+/// The same for a graph that reads several frames.
+///
+/// # Panics
+/// If they do not have the formats that the graph was bound to.
+pub fn frames(bound: &Bound, inputs: &[&Frame]) -> Vec<Vec<u8>> {
+    let plane = |(p, graph): (usize, &PlaneGraph)| {
+        let own = values(inputs[0], p.min(inputs[0].format().planes() - 1));
+        let others = graph.others.iter();
+        let others: Vec<_> = others
+            .map(|other| values(inputs[other.frame], other.plane))
+            .collect();
+        codes(&evaluate_with(graph, &own, &others), bound.output.codes(p))
+    };
+    bound.planes.iter().enumerate().map(plane).collect()
 }
 
 fn values(frame: &Frame, plane: usize) -> Vec<f32> {
@@ -53,9 +66,18 @@ fn codes(values: &[f32], of: Codes) -> Vec<u8> {
 /// # Panics
 /// If `source` does not have the size that the graph was bound to.
 pub fn evaluate(graph: &PlaneGraph, source: &[f32]) -> Vec<f32> {
-    let mut planes = planes(graph, source);
+    evaluate_with(graph, source, &[])
+}
+
+/// The same for a graph that reads `others` besides.
+///
+/// # Panics
+/// If the planes do not have the sizes that the graph was bound to.
+pub fn evaluate_with(graph: &PlaneGraph, source: &[f32], others: &[Vec<f32>]) -> Vec<f32> {
+    let mut planes = all_planes(graph, source, others);
     match graph.result {
         Port::Source => source.to_vec(),
+        Port::Other(i) => others[i].clone(),
         Port::Constant(value) => vec![value; graph.size.area()],
         Port::Stage(i) => planes.swap_remove(i),
     }
@@ -66,6 +88,10 @@ pub fn evaluate(graph: &PlaneGraph, source: &[f32]) -> Vec<f32> {
 /// # Panics
 /// As [`evaluate`].
 pub fn planes(graph: &PlaneGraph, source: &[f32]) -> Vec<Vec<f32>> {
+    all_planes(graph, source, &[])
+}
+
+fn all_planes(graph: &PlaneGraph, source: &[f32], others: &[Vec<f32>]) -> Vec<Vec<f32>> {
     assert_eq!(
         source.len(),
         graph.source.area(),
@@ -79,26 +105,32 @@ pub fn planes(graph: &PlaneGraph, source: &[f32]) -> Vec<Vec<f32>> {
             .iter()
             .map(|port| match *port {
                 Port::Source => source.to_vec(),
+                Port::Other(i) => others[i].clone(),
                 Port::Stage(i) => planes[i].clone(),
                 Port::Constant(value) => vec![value; node.input_size.area()],
             })
             .collect();
-        planes.push(stage(&*node.stage, &inputs, node.input_size, node.size));
+        let sizes: Vec<Size> = node
+            .inputs
+            .iter()
+            .map(|&port| graph.size_of(port))
+            .collect();
+        planes.push(stage(&*node.stage, &inputs, &sizes, node.size));
     }
     planes
 }
 
 /// One stage over its whole plane.
-fn stage(stage: &dyn Stage, inputs: &[Vec<f32>], from: Size, to: Size) -> Vec<f32> {
+fn stage(stage: &dyn Stage, inputs: &[Vec<f32>], from: &[Size], to: Size) -> Vec<f32> {
     let mut out = Vec::with_capacity(to.area());
     for y in 0..to.h as i32 {
         for x in 0..to.w as i32 {
-            let mut taps = Vec::new();
-            stage.taps(x, y, &mut taps);
-            let samples: Vec<f32> = inputs
-                .iter()
-                .flat_map(|plane| taps.iter().map(|&(tx, ty)| plane[nearest(from, tx, ty)]))
-                .collect();
+            let mut samples = Vec::new();
+            for (input, (plane, &size)) in inputs.iter().zip(from).enumerate() {
+                let mut taps = Vec::new();
+                stage.taps_of(input, x, y, &mut taps);
+                samples.extend(taps.iter().map(|&(tx, ty)| plane[nearest(size, tx, ty)]));
+            }
             out.push(stage.combine(x, y, &samples));
         }
     }

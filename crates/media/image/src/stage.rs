@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use crate::device::DeviceStage;
-use crate::format::Size;
+use crate::format::{Chroma, Format, Size};
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::pointwise::PointOp;
@@ -45,7 +45,7 @@ pub trait Stage: Debug + Send + Sync {
     /// Short name for reports.
     fn name(&self) -> &'static str;
 
-    /// Number of inputs; all have the size of the first.
+    /// Number of inputs; all have the size of the first, unless the stage has [pieces](Stage::piece).
     fn inputs(&self) -> usize {
         1
     }
@@ -53,6 +53,19 @@ pub trait Stage: Debug + Send + Sync {
     /// The positions that output (x, y) reads, the same in each input. Positions beyond the plane mean the nearest edge
     /// sample. Without positions the output is a constant, such as fill.
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>);
+
+    /// The part of input `input` that the outputs in `out` read, for a stage that puts its inputs side by side: inside that
+    /// input, which may have another size than the first.
+    fn piece(&self, input: usize, out: Rect) -> Option<Rect> {
+        let _ = (input, out);
+        None
+    }
+
+    /// [`Stage::taps`] in input `input`, for a stage with [`Stage::piece`].
+    fn taps_of(&self, input: usize, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
+        let _ = input;
+        self.taps(x, y, taps);
+    }
 
     /// The taps as offsets, if they are the same for every output.
     fn offsets(&self) -> Option<Vec<(i32, i32)>> {
@@ -224,6 +237,9 @@ pub trait Batched: Send + Sync {
     fn accepts_step(&self, simd: Simd, op: PointOp, out: Rect) -> bool;
 }
 
+/// Grey on a chroma plane.
+pub const GREY: f32 = 0.5;
+
 /// What the samples of a plane are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
@@ -255,6 +271,29 @@ pub struct Plane {
 }
 
 impl Plane {
+    /// Plane `index` of frames of `format`.
+    pub fn of(format: &Format, index: usize) -> Plane {
+        let is_chroma = format.is_chroma(index);
+        let chroma_subsampling = format.chroma.subsampling();
+        Plane {
+            size: format.plane_size(index),
+            luma: format.plane_size(0),
+            subsampling: if is_chroma {
+                chroma_subsampling
+            } else {
+                (1, 1)
+            },
+            chroma_subsampling,
+            component: match (format.chroma, index) {
+                (Chroma::Rgb, _) => Component::Rgb,
+                (_, 0) => Component::Luma,
+                (_, 1) => Component::Cb,
+                _ => Component::Cr,
+            },
+            fill: if is_chroma { GREY } else { 0.0 },
+        }
+    }
+
     /// The distance of rows in the picture relative to that of columns: 1 unless chroma is halved in one direction only.
     pub fn row_spacing(&self) -> f32 {
         let (sx, sy) = self.subsampling;

@@ -7,13 +7,13 @@ use evener_runtime::{Through, Topology};
 
 use crate::chosen;
 use crate::exec::service::FilterService;
-use crate::format::{Format, Timing};
+use crate::format::{Format, Timing, Video};
 use crate::graph::{Bound, Graph, GraphError, Planes};
 use crate::io::ffmpeg::Decoder;
 use crate::io::{Input, TestSource, y4m};
 
 /// A source that knows the format of its frames before it reads the first.
-pub trait Video {
+pub trait VideoSource {
     /// Size, chroma layout and depth of every frame.
     fn format(&self) -> &Format;
     /// Properties of the stream besides that.
@@ -34,10 +34,10 @@ macro_rules! video {
     };
 }
 
-video!(Video for Input);
-video!(Video for Decoder);
-video!(Video for TestSource);
-video!(<R: Read> Video for y4m::Reader<R>);
+video!(VideoSource for Input);
+video!(VideoSource for Decoder);
+video!(VideoSource for TestSource);
+video!(<R: Read> VideoSource for y4m::Reader<R>);
 
 /// A graph and the planes it is applied to; made by [`Graph::on`].
 #[derive(Clone, Debug)]
@@ -64,6 +64,17 @@ impl Graph {
         Ok(self.serve(&Graph::bind(self, format, planes)?, planes, &topology))
     }
 
+    /// Names the graph and its inputs for remembered plans.
+    pub(crate) fn key(&self, inputs: &[Video], planes: Planes) -> String {
+        let formats: Vec<Format> = inputs.iter().map(|video| video.format).collect();
+        self.key_of(&formats, planes)
+    }
+
+    fn key_of(&self, inputs: &[Format], planes: Planes) -> String {
+        let inputs: Vec<String> = inputs.iter().map(Format::to_string).collect();
+        format!("{self} | {} | planes {}", inputs.join(", "), planes.name())
+    }
+
     /// The same for a graph that is bound already.
     pub(crate) fn serve(
         &self,
@@ -71,10 +82,9 @@ impl Graph {
         planes: Planes,
         topology: &Topology,
     ) -> FilterService {
-        let key = format!("{self} | {} | planes {}", bound.input, planes.name());
         FilterService::new(
             bound,
-            key,
+            self.key_of(&[bound.input], planes),
             topology.private_cache(),
             chosen::FILTERS.level(),
         )
@@ -95,7 +105,7 @@ impl Planes {
     }
 }
 
-impl<Src: Video> Through<Src> for OnPlanes {
+impl<Src: VideoSource> Through<Src> for OnPlanes {
     type Service = FilterService;
     type Error = GraphError;
 
@@ -106,7 +116,7 @@ impl<Src: Video> Through<Src> for OnPlanes {
     }
 }
 
-impl<Src: Video> Through<Src> for Graph {
+impl<Src: VideoSource> Through<Src> for Graph {
     type Service = FilterService;
     type Error = GraphError;
 

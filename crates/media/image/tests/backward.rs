@@ -269,7 +269,7 @@ fn a_graph_without_stages_copies_or_fills() {
         )
     };
     assert_eq!(result(&graph), stored(&values, Depth::F32));
-    graph.set_constant(0.5);
+    graph.end(Port::Constant(0.5), size);
     assert_eq!(graph.result, Port::Constant(0.5));
     assert_eq!(result(&graph), stored(&vec![0.5; size.area()], Depth::F32));
 }

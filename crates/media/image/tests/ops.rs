@@ -111,7 +111,7 @@ fn structures_that_compute_by_regions_are_refused() {
 #[test]
 fn a_constant_or_a_copy_reads_nothing() {
     let mut graph = bind("blur", 8, 8, Chroma::Mono).planes.remove(0);
-    graph.set_constant(0.5);
+    graph.end(Port::Constant(0.5), graph.size);
     assert_eq!(ops::count(&graph, &BACKWARD), Ok(vec![]));
     let copy = PlaneGraph::new(evener_image::Size { w: 4, h: 4 });
     assert_eq!(ops::count(&copy, &SEQUENTIAL), Ok(vec![]));

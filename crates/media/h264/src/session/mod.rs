@@ -103,8 +103,12 @@ impl Session {
             Audio::Copied => origin,
             Audio::Omitted => origin.without_audio(),
         });
-        let timing = input.timing();
-        let timing = graph.map_or(*timing, |graph| graph.timing(timing));
+        let mut timing = *input.timing();
+        if let Some(graph) = graph {
+            let format = *input.format();
+            let video = graph.video(evener_image::Video { format, timing });
+            timing = video.map_err(Error::of_filters)?.timing;
+        }
         let conversion = preprocess.conversion();
         let centred = conversion.is_some_and(|convert| convert.centres_chroma());
         let tags = origin.as_ref().map(|origin| origin.colour());

@@ -26,6 +26,8 @@ pub enum Op {
 pub enum Input {
     /// The source plane as it lies in the frame.
     Source,
+    /// Another plane that is read, by index.
+    Other(usize),
     /// An earlier node.
     Node(usize),
 }
@@ -81,24 +83,29 @@ impl FusedNode {
         self.points.push(stage);
     }
 
-    /// Region inference: the input samples that the outputs in `out` read, all inside the plane.
-    pub fn source(&self, out: Rect) -> Rect {
+    /// Region inference: the samples of input `input` that the outputs in `out` read, all inside the plane.
+    pub fn source(&self, input: usize, out: Rect) -> Rect {
         if out.is_empty() {
             return Rect::default();
         }
         let out = out.shift(self.offset.0, self.offset.1);
         match &self.op {
             Op::Copy => out,
-            Op::Stage(stage) => stage.source(out).clamp_to(self.input_size),
+            Op::Stage(stage) => stage
+                .piece(input, out)
+                .unwrap_or_else(|| stage.source(out).clamp_to(self.input_size)),
         }
     }
 
-    /// The columns of input rows `rows` that the outputs in `out` read, all inside the plane.
-    pub fn source_columns(&self, out: Rect, rows: Range<i32>) -> Range<i32> {
+    /// The columns of rows `rows` of input `input` that the outputs in `out` read, all inside the plane.
+    pub fn source_columns(&self, input: usize, out: Rect, rows: Range<i32>) -> Range<i32> {
         let out = out.shift(self.offset.0, self.offset.1);
         match &self.op {
             Op::Copy => out.x0..out.x1,
             Op::Stage(stage) => {
+                if let Some(piece) = stage.piece(input, out) {
+                    return piece.x0..piece.x1;
+                }
                 let columns = stage.source_columns(out, rows);
                 let width = self.input_size.w as i32;
                 columns.start.clamp(0, width)..columns.end.clamp(0, width)
@@ -127,7 +134,7 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
         readers,
         nodes: Vec::new(),
         node_of: vec![None; graph.nodes.len()],
-        loaded: None,
+        loaded: vec![None; graph.others.len() + 1],
     };
     for (i, node) in graph.nodes.iter().enumerate() {
         if absorbed[i] {
@@ -143,8 +150,11 @@ pub fn fuse(graph: &PlaneGraph, values: bool) -> Vec<FusedNode> {
         };
         fusion.node_of[i] = Some(at);
     }
-    if fusion.nodes.is_empty() {
-        fusion.copy(Input::Source, graph.source);
+    match graph.result {
+        Port::Source => _ = fusion.copy(Input::Source, graph.source),
+        Port::Other(i) => _ = fusion.copy(Input::Other(i), graph.others[i].size),
+        Port::Constant(_) => _ = fusion.copy(Input::Source, graph.source),
+        Port::Stage(_) => {}
     }
     fusion.nodes
 }
@@ -157,8 +167,8 @@ struct Fusion<'a> {
     nodes: Vec<FusedNode>,
     /// The fused node that computes each stage.
     node_of: Vec<Option<usize>>,
-    /// The node that converts the source.
-    loaded: Option<usize>,
+    /// The nodes that convert the source and other planes.
+    loaded: Vec<Option<usize>>,
 }
 
 impl Fusion<'_> {
@@ -182,6 +192,7 @@ impl Fusion<'_> {
         let at = match port {
             Port::Stage(j) if self.is_sole(port) => self.node_of(j),
             Port::Stage(j) => self.copy(Input::Node(self.node_of(j)), node.input_size),
+            Port::Other(i) => self.copy(Input::Other(i), node.input_size),
             _ => self.copy(Input::Source, node.input_size),
         };
         let to = &mut self.nodes[at];
@@ -229,16 +240,24 @@ impl Fusion<'_> {
     fn input(&mut self, port: Port) -> Input {
         match port {
             Port::Stage(j) => Input::Node(self.node_of(j)),
-            _ if self.values => Input::Source,
-            _ => {
-                let at = match self.loaded {
-                    Some(at) => at,
-                    None => self.copy(Input::Source, self.graph.source),
-                };
-                self.loaded = Some(at);
-                Input::Node(at)
-            }
+            Port::Other(i) => self.loaded(i + 1, Input::Other(i), self.graph.others[i].size),
+            _ => self.loaded(0, Input::Source, self.graph.source),
         }
+    }
+}
+
+impl Fusion<'_> {
+    /// Where a stage reads a plane: in place if it holds values, otherwise from the node that converts it.
+    fn loaded(&mut self, slot: usize, input: Input, size: Size) -> Input {
+        if self.values {
+            return input;
+        }
+        let at = match self.loaded[slot] {
+            Some(at) => at,
+            None => self.copy(input, size),
+        };
+        self.loaded[slot] = Some(at);
+        Input::Node(at)
     }
 }
 

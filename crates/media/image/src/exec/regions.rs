@@ -32,9 +32,9 @@ pub(super) fn infer_regions(nodes: &[FusedNode], tile: Rect, needs: &mut Vec<Rec
     needs.resize(nodes.len(), Rect::default());
     needs[nodes.len() - 1] = tile;
     for i in (0..nodes.len()).rev() {
-        let region = nodes[i].source(needs[i]);
-        for input in &nodes[i].inputs {
+        for (k, input) in nodes[i].inputs.iter().enumerate() {
             if let Input::Node(j) = input {
+                let region = nodes[i].source(k, needs[i]);
                 needs[*j] = needs[*j].union(&region);
             }
         }
@@ -59,12 +59,13 @@ pub(super) fn infer_rows(
         wanted[n - 1] = y0..(y0 + block).min(tile.y1);
         for i in (0..n).rev() {
             let rows = wanted[i].clone();
-            let region = nodes[i].source(Rect {
+            let out = Rect {
                 y0: rows.start,
                 y1: rows.end,
                 ..needs[i]
-            });
-            for input in &nodes[i].inputs {
+            };
+            for (k, input) in nodes[i].inputs.iter().enumerate() {
+                let region = nodes[i].source(k, out);
                 if let (Input::Node(j), false) = (input, region.is_empty()) {
                     let w = &mut wanted[*j];
                     *w = if w.start >= w.end {
@@ -88,9 +89,13 @@ pub(super) fn columns_read(
     let need = needs[node];
     let mut all = need.x1..need.x0;
     for (reader, out) in nodes.iter().zip(needs).skip(node + 1) {
-        if !out.is_empty() && reader.inputs.contains(&Input::Node(node)) {
-            let columns = reader.source_columns(*out, rows.clone());
-            all = all.start.min(columns.start)..all.end.max(columns.end);
+        for (k, input) in reader.inputs.iter().enumerate() {
+            if !out.is_empty() && *input == Input::Node(node) {
+                let columns = reader.source_columns(k, *out, rows.clone());
+                if !columns.is_empty() {
+                    all = all.start.min(columns.start)..all.end.max(columns.end);
+                }
+            }
         }
     }
     let start = all.start.clamp(need.x0, need.x1);

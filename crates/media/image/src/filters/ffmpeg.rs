@@ -52,13 +52,8 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
 ];
 
-const ASPECT: &str =
-    "the aspect of the input is kept; where ffmpeg writes the output, end with `-- -aspect 16:9`";
-
 /// Filters that are missing here and that users of FFmpeg look for, each with what to do instead.
 pub const ELSEWHERE: &[(&str, &str)] = &[
-    ("fps", "use the option `--fps`"),
-    ("trim", "use the options `--start` and `--frames`"),
     ("yadif", "use `deinterlace`"),
     ("bwdif", "use `deinterlace`"),
     ("bilateral", "use `denoise`"),
@@ -83,21 +78,13 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "fade",
         "no filter changes with time here; ffmpeg can fade before or after",
     ),
-    ("setsar", ASPECT),
-    ("setdar", ASPECT),
-    ("select", "use the options `--start` and `--frames`"),
     ("movie", "use `overlay` with the name of a picture"),
     (
         "drawtext",
         "make a picture of the text, and use `overlay` with its name",
     ),
-    ("split", "a graph is one chain here"),
     (
         "perspective",
         "there is `undistort`, `rotate` and `transpose`",
-    ),
-    (
-        "format",
-        "the format of the input is kept; ffmpeg can change it before or after",
     ),
 ];

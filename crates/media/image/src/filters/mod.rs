@@ -1,38 +1,60 @@
 //! The filters: one file each, one line each in [`TABLE`].
 
-use crate::format::Size;
+use crate::format::{Format, Ratio, Size, Timing, Video};
 pub use crate::graph::args::Arg;
 use crate::graph::args::{ArgError, Args};
+use crate::graph::bind::Inputs;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::sequence::{Moment, Sequence, Still};
 use crate::stage::Plane;
 
+mod aspect;
 mod binary;
 mod blur;
+mod concat;
+pub(crate) mod constant;
 mod crop;
 pub(crate) mod deinterlace;
 mod denoise;
+pub(crate) mod enabled;
 mod eq;
 pub mod ffmpeg;
 mod flip;
+pub(crate) mod foreign;
+mod format;
+mod fps;
+mod framestep;
 mod gaussian;
 mod magnitude;
 mod median;
+mod mosaic;
 mod null;
-mod overlay;
+mod over;
+pub(crate) mod overlay;
 mod pad;
 mod point;
 pub mod point_op;
 mod posterize;
+mod repeat;
 mod resize;
+mod reverse;
 mod rotate;
+mod select;
+mod setpts;
 mod shrink;
 mod sobel;
 mod sobel_x;
 mod sobel_y;
+mod split;
+mod stack;
 mod stencil;
+mod tags;
 mod threshold;
+mod tile;
+mod tpad;
 mod transpose;
 mod triangle;
+mod trim;
 mod undistort;
 mod unsharp;
 mod warp;
@@ -62,7 +84,30 @@ pub const TABLE: &[Entry] = &[
     denoise::ENTRY,
     deinterlace::ENTRY,
     null::ENTRY,
+    fps::ENTRY,
+    setpts::ENTRY,
+    trim::ENTRY,
+    select::ENTRY,
+    framestep::ENTRY,
+    reverse::ENTRY,
+    repeat::ENTRY,
+    tpad::ENTRY,
+    tile::ENTRY,
+    format::ENTRY,
+    aspect::SETSAR,
+    aspect::SETDAR,
+    tags::SETFIELD,
+    tags::SETTB,
+    tags::FIFO,
+    split::ENTRY,
+    stack::HSTACK,
+    stack::VSTACK,
+    stack::XSTACK,
+    concat::ENTRY,
 ];
+
+/// `overlay` of a second stream, whose name is that of a filter with a picture.
+pub const OVER: Entry = over::ENTRY;
 
 /// Every filter by every entry: [`TABLE`], then FFmpeg's names.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
@@ -97,6 +142,42 @@ pub enum Role {
 
 /// A filter with its arguments, not yet bound to a plane.
 pub trait Filter: Send + Sync {
+    /// Streams that it reads.
+    fn inputs(&self) -> usize {
+        1
+    }
+
+    /// Streams that it gives.
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    /// Format and timing of the frames that it gives. `Err` says in one line why the arguments do not fit.
+    fn video(&self, inputs: &[Video]) -> Result<Video, String> {
+        let Video { format, timing } = inputs[0];
+        let size = self.output_size(&Plane::of(&format, 0))?;
+        let aspect = timing.aspect.map(|own| match self.turns() {
+            false => own,
+            true => Ratio {
+                num: own.den,
+                den: own.num,
+            },
+        });
+        let aspect = match (aspect, self.stretches()) {
+            (Some(own), true) => stretched(own, &format, size),
+            (aspect, _) => aspect,
+        };
+        let (width, height) = (size.w, size.h);
+        Ok(Video {
+            format: Format {
+                width,
+                height,
+                ..format
+            },
+            timing: Timing { aspect, ..timing },
+        })
+    }
+
     /// Size of the output on a plane. `Err` says in one line why the arguments do not fit.
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         Ok(plane.size)
@@ -104,10 +185,53 @@ pub trait Filter: Send + Sync {
 
     /// Adds the stages of this filter, which read `input`, to the graph of a plane. `size` is that of
     /// [`Filter::output_size`].
-    fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port;
+    fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+        let _ = (plane, size, graph);
+        input
+    }
+
+    /// The same for a filter that reads several streams or planes.
+    fn join(&self, plane: &Plane, size: Size, inputs: &mut Inputs<'_, '_>) -> Port {
+        match inputs.own() {
+            // What is known beforehand stays so.
+            Port::Constant(value) => Port::Constant(value),
+            input => self.expand(plane, size, input, inputs.graph()),
+        }
+    }
+
+    /// Whether the picture is stretched to its size, so that the aspect of a sample changes.
+    fn stretches(&self) -> bool {
+        false
+    }
 
     /// Whether rows become columns, which inverts the aspect of a sample.
     fn turns(&self) -> bool {
         false
     }
+
+    /// Whether the first of several streams says when frames begin, and when they end.
+    fn is_led(&self) -> bool {
+        false
+    }
+
+    /// The filter as one that passes on frames, and computes none.
+    fn sequence(&self) -> Option<&dyn Sequence> {
+        None
+    }
+
+    /// What the filter is at a moment, if it changes with time.
+    fn at(&self, moment: &Moment) -> Option<Still> {
+        let _ = moment;
+        None
+    }
+}
+
+/// The aspect of samples of `own`, if frames of `format` become `size`: that of the picture stays.
+fn stretched(own: Ratio, format: &Format, size: Size) -> Option<Ratio> {
+    let [num, den, w, h] = [own.num, own.den, format.width, format.height].map(u64::from);
+    let [to_w, to_h] = [size.w, size.h].map(u64::from);
+    let Some(sides) = Ratio::of(w * to_h, h * to_w) else {
+        return Some(own);
+    };
+    Ratio::of(num * u64::from(sides.num), den * u64::from(sides.den)).or(Some(own))
 }

@@ -1,23 +1,29 @@
 //! `null`: the frame as it is.
 
+use std::sync::Arc;
+
 use super::{Entry, Filter, Role};
-use crate::format::Size;
-use crate::graph::plane::{PlaneGraph, Port};
-use crate::stage::Plane;
 
 pub const ENTRY: Entry = Entry {
     name: "null",
-    aliases: &[],
+    aliases: &["copy"],
     about: "pass frames through unchanged",
     args: &[],
     role: Role::EveryPlane,
-    build: |_| Ok(Box::new(Null)),
+    build: |_| Ok(Box::new(Null { inputs: 1 })),
 };
 
-struct Null;
+/// The first of several streams as it is.
+pub(super) fn passing(inputs: usize) -> Arc<dyn Filter> {
+    Arc::new(Null { inputs })
+}
+
+struct Null {
+    inputs: usize,
+}
 
 impl Filter for Null {
-    fn expand(&self, _: &Plane, _: Size, input: Port, _: &mut PlaneGraph) -> Port {
-        input
+    fn inputs(&self) -> usize {
+        self.inputs
     }
 }

@@ -14,7 +14,7 @@ use crate::row_view::RowView;
 use crate::stage::{Component, Plane, RowContext, Stage};
 
 /// The sizes of frame and picture, by FFmpeg's names.
-const NAMES: Names = &[
+pub(crate) const NAMES: Names = &[
     ("W", 0),
     ("H", 1),
     ("w", 2),

@@ -138,6 +138,10 @@ impl Resize {
 }
 
 impl Filter for Resize {
+    fn stretches(&self) -> bool {
+        true
+    }
+
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         let (sx, sy) = plane.subsampling;
         let (w, h) = self.wanted(plane)?;

@@ -176,6 +176,8 @@ pub struct Args<'a> {
     column: usize,
     /// What was given for each of `args`.
     given: Vec<Option<Span<'a>>>,
+    /// When the filter is at work, which every filter takes.
+    enable: Option<Span<'a>>,
 }
 
 impl<'a> Args<'a> {
@@ -189,6 +191,7 @@ impl<'a> Args<'a> {
             args: known,
             column,
             given: vec![None; known.len()],
+            enable: None,
         };
         let Some(list) = list else {
             return args.complete();
@@ -205,6 +208,10 @@ impl<'a> Args<'a> {
                 })
             };
             let (slot, value) = match part.cut('=') {
+                Some((name, value)) if name.trim().text() == "enable" => {
+                    args.enable = Some(value.trim());
+                    continue;
+                }
                 Some((name, value)) => {
                     named = true;
                     (args.slot(name.trim())?, value.trim())
@@ -493,6 +500,73 @@ impl<'a> Args<'a> {
         })
     }
 
+    /// What `read` makes of the value; it says in a part of a sentence why it is wrong.
+    ///
+    /// # Errors
+    /// It is wrong.
+    pub fn parsed<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        read(&text).map_err(|reason| ArgError {
+            column,
+            problem: Problem::NotAnExpression {
+                name: arg.name,
+                value: quoted(&text),
+                reason,
+            },
+        })
+    }
+
+    /// An argument whose default is `none`, by `read`; `None` if that is its value.
+    ///
+    /// # Errors
+    /// It is wrong.
+    pub fn maybe<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, ArgError> {
+        self.parsed(name, |text| match text {
+            "none" => Ok(None),
+            text => read(text).map(Some),
+        })
+    }
+
+    /// An expression of `names`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn expression(&self, name: &str, names: Names) -> Result<Expression, ArgError> {
+        self.parsed(name, |text| {
+            Expression::parse(text, names).map_err(|wrong| wrong.to_string())
+        })
+    }
+
+    /// When the filter is at work, if that is not always.
+    ///
+    /// # Errors
+    /// It is no expression of `names`.
+    pub(super) fn enable(&self, names: Names) -> Result<Option<Expression>, ArgError> {
+        let Some(span) = self.enable else {
+            return Ok(None);
+        };
+        let text = unquoted(span.text());
+        match Expression::parse(&text, names) {
+            Ok(expression) => Ok(Some(expression)),
+            Err(wrong) => Err(ArgError {
+                column: span.column(),
+                problem: Problem::NotAnExpression {
+                    name: "enable",
+                    value: quoted(&text),
+                    reason: wrong.to_string(),
+                },
+            }),
+        }
+    }
+
     /// A picture by the name of its file, which is read now.
     ///
     /// # Errors
@@ -559,6 +633,9 @@ impl<'a> Args<'a> {
                     .map_or_else(|_| requoted(&text).into_owned(), |v| v.to_string());
                 parts.push(format!("{}={shown}", arg.name));
             }
+        }
+        if let Some(span) = self.enable {
+            parts.push(format!("enable={}", requoted(&unquoted(span.text()))));
         }
         parts.join(":")
     }

@@ -1,17 +1,18 @@
 //! Binding a graph to a format: the stages of each plane, and the format of the output.
 
+use std::collections::HashMap;
+
 use super::error::GraphError;
 use super::parse::{Call, Graph};
-use super::plane::{PlaneGraph, Port};
-use crate::filters::Role;
-use crate::format::{Chroma, Format, Size};
-use crate::stage::{Component, Plane};
+use super::plane::{OtherPlane, PlaneGraph, Port};
+use super::recipe::{Recipe, Step};
+use super::wiring::Link;
+use crate::filters::{Filter, Role};
+use crate::format::{Chroma, Format, Timing, Video};
+use crate::stage::{GREY, Plane};
 
 /// The most samples of a plane after any filter: 4 GiB of floats.
 pub const MAX_SAMPLES: usize = 1 << 30;
-
-/// Grey on a chroma plane.
-const GREY: f32 = 0.5;
 
 /// The planes that a graph is applied to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -31,6 +32,8 @@ pub enum Planes {
 pub struct Bound {
     /// Format of the input.
     pub input: Format,
+    /// Formats of the further frames of a unit.
+    pub others: Vec<Format>,
     /// Format of the output.
     pub output: Format,
     /// One for each plane of the output.
@@ -41,113 +44,267 @@ impl Graph {
     /// Binds the filters to the planes of `input`.
     ///
     /// # Errors
-    /// A filter does not fit the size of its input, such as a crop that reaches outside. [`GraphError::NoLuma`]
+    /// A filter does not fit the size of its input, such as a crop that reaches outside. [`GraphError::NoLuma`]. The graph
+    /// needs a stream, or several.
     pub fn bind(&self, input: &Format, planes: Planes) -> Result<Bound, GraphError> {
-        if input.width == 0 || input.height == 0 {
-            return Err(GraphError::NoSamples {
-                width: input.width,
-                height: input.height,
+        if let Some(call) = self.filters.iter().find(|call| {
+            let other = |link: &Link| matches!(link, Link::Input(1..));
+            call.filter.sequence().is_some() || call.inputs.iter().any(other)
+        }) {
+            return Err(GraphError::NeedsStream {
+                filter: call.name,
+                column: call.column,
             });
         }
-        if planes == Planes::Luma && input.chroma == Chroma::Rgb {
-            return Err(GraphError::NoLuma);
-        }
-        let count = if planes == Planes::Luma {
-            1
-        } else {
-            input.planes()
+        let video = Video {
+            format: *input,
+            timing: Timing::default(),
         };
-        let luma = self.plane(input, 0, planes, &[])?;
-        let sizes = &luma.sizes;
-        let size = sizes.last().copied().unwrap_or(input.plane_size(0));
-        let chroma: Result<Vec<_>, _> = (1..count)
-            .map(|p| Ok(self.plane(input, p, planes, sizes)?.graph))
-            .collect();
-        let chroma = chroma?;
-        let output = Format {
-            width: size.w,
-            height: size.h,
-            chroma: if planes == Planes::Luma {
-                Chroma::Mono
-            } else {
-                input.chroma
-            },
-            depth: input.depth,
-            range: input.range,
-        };
-        let planes = std::iter::once(luma.graph).chain(chroma).collect();
-        Ok(Bound {
-            input: *input,
-            output,
-            planes,
-        })
+        self.videos(&[video])?;
+        let recipe = self.recipe();
+        self.bind_recipe(&recipe, &[video], planes)
     }
 
-    /// The graph of plane `index`. For a chroma plane, `luma` has the size of the luma plane after each filter.
-    fn plane(
-        &self,
-        input: &Format,
-        index: usize,
-        planes: Planes,
-        luma: &[Size],
-    ) -> Result<OnePlane, GraphError> {
-        let chroma_subsampling = input.chroma.subsampling();
-        let is_luma = !input.is_chroma(index);
-        let grey = !is_luma && planes == Planes::Auto;
-        let mut plane = Plane {
-            size: input.plane_size(index),
-            luma: input.plane_size(0),
-            subsampling: if is_luma { (1, 1) } else { chroma_subsampling },
-            chroma_subsampling,
-            component: match (input.chroma, index) {
-                (Chroma::Rgb, _) => Component::Rgb,
-                (_, 0) => Component::Luma,
-                (_, 1) => Component::Cb,
-                _ => Component::Cr,
-            },
-            fill: if is_luma { 0.0 } else { GREY },
-        };
-        let mut graph = PlaneGraph::new(plane.size);
-        let mut port = Port::Source;
-        let mut sizes = Vec::with_capacity(self.filters.len());
-        for (i, call) in self.filters.iter().enumerate() {
-            let size = call.output_size(&plane)?;
-            if grey && call.entry.role == Role::Luma {
-                port = Port::Constant(GREY);
-                graph.set_constant(GREY);
+    /// What the graph gives of one stream.
+    ///
+    /// # Errors
+    /// As [`Graph::bind`].
+    pub fn video(&self, input: Video) -> Result<Video, GraphError> {
+        let videos = self.videos(&[input])?;
+        Ok(video_of(&[input], &videos, self.result))
+    }
+
+    /// What each filter gives, for streams `inputs`.
+    ///
+    /// # Errors
+    /// As [`Graph::bind`].
+    pub(crate) fn videos(&self, inputs: &[Video]) -> Result<Vec<Video>, GraphError> {
+        for Video { format, .. } in inputs {
+            let (width, height) = (format.width, format.height);
+            if width == 0 || height == 0 {
+                return Err(GraphError::NoSamples { width, height });
             }
-            if !matches!(port, Port::Constant(_)) {
-                graph.filter = call.name;
-                port = call.filter.expand(&plane, size, port, &mut graph);
-            }
-            graph.size = size;
-            plane.size = size;
-            plane.luma = luma.get(i).copied().unwrap_or(size);
-            sizes.push(size);
         }
-        Ok(OnePlane { graph, sizes })
+        let mut videos: Vec<Video> = Vec::with_capacity(self.filters.len());
+        for call in &self.filters {
+            let of = |link: &Link| video_of(inputs, &videos, *link);
+            let read: Vec<Video> = call.inputs.iter().map(of).collect();
+            videos.push(call.video_of(&*call.filter, &read)?);
+        }
+        Ok(videos)
+    }
+
+    /// Binds the filters of a recipe to frames of `inputs`, of which each step that is a frame names one.
+    ///
+    /// # Errors
+    /// As [`Graph::bind`].
+    pub(crate) fn bind_recipe(
+        &self,
+        recipe: &Recipe,
+        inputs: &[Video],
+        planes: Planes,
+    ) -> Result<Bound, GraphError> {
+        let mut frames: Vec<Format> = Vec::new();
+        let mut videos: Vec<Video> = Vec::with_capacity(recipe.steps.len());
+        for step in &recipe.steps {
+            videos.push(match step {
+                Step::Frame { input } => {
+                    frames.push(inputs[*input].format);
+                    inputs[*input]
+                }
+                Step::Filtered {
+                    call,
+                    filter,
+                    inputs,
+                } => {
+                    let read: Vec<Video> = inputs.iter().map(|&step| videos[step]).collect();
+                    self.filters[*call].video_of(&**filter, &read)?
+                }
+            });
+        }
+        let (Some(result), Some(input)) = (videos.last(), frames.first()) else {
+            return Err(GraphError::Empty);
+        };
+        let mut output = result.format;
+        if planes == Planes::Luma {
+            if frames.iter().any(|frame| frame.chroma == Chroma::Rgb) {
+                return Err(GraphError::NoLuma);
+            }
+            output.chroma = Chroma::Mono;
+        }
+        let plane = |index: usize| {
+            let own = index.min(input.planes() - 1);
+            let mut binder = Binder {
+                graph: self,
+                recipe,
+                videos: &videos,
+                frames: &frames,
+                planes,
+                own,
+                made: HashMap::new(),
+                plane: PlaneGraph::new(input.plane_size(own)),
+            };
+            let result = binder.port(recipe.steps.len() - 1, index);
+            let mut plane = binder.plane;
+            plane.end(result, output.plane_size(index));
+            plane
+        };
+        Ok(Bound {
+            input: *input,
+            others: frames[1..].to_vec(),
+            output,
+            planes: (0..output.planes()).map(plane).collect(),
+        })
     }
 }
 
-struct OnePlane {
-    graph: PlaneGraph,
-    /// Size after each filter.
-    sizes: Vec<Size>,
+/// What a link gives, of the inputs of a graph and of its filters.
+pub(crate) fn video_of(inputs: &[Video], videos: &[Video], link: Link) -> Video {
+    match link {
+        Link::Input(number) => inputs[number.min(inputs.len() - 1)],
+        Link::Output { call, .. } => videos[call],
+    }
+}
+
+/// A plane of the result that is being bound.
+struct Binder<'a> {
+    graph: &'a Graph,
+    recipe: &'a Recipe,
+    videos: &'a [Video],
+    frames: &'a [Format],
+    planes: Planes,
+    /// The plane of the first frame that is the source.
+    own: usize,
+    /// What steps give on planes.
+    made: HashMap<(usize, usize), Port>,
+    plane: PlaneGraph,
+}
+
+impl Binder<'_> {
+    /// What a step gives on a plane.
+    fn port(&mut self, step: usize, plane: usize) -> Port {
+        if let Some(&port) = self.made.get(&(step, plane)) {
+            return port;
+        }
+        let format = self.videos[step].format;
+        let port = match &self.recipe.steps[step] {
+            _ if plane >= format.planes() => Port::Constant(GREY),
+            Step::Frame { .. } => self.frame(step, plane),
+            Step::Filtered {
+                call,
+                filter,
+                inputs,
+            } => {
+                let call = &self.graph.filters[*call];
+                let grey = format.is_chroma(plane) && self.planes == Planes::Auto;
+                if grey && call.entry.role == Role::Luma {
+                    Port::Constant(GREY)
+                } else {
+                    let from = self.videos[inputs[0]].format;
+                    let index = plane.min(from.planes() - 1);
+                    let of = Plane::of(&from, index);
+                    filter.join(
+                        &of,
+                        format.plane_size(plane),
+                        &mut Inputs {
+                            binder: self,
+                            steps: inputs,
+                            plane,
+                            name: call.name,
+                        },
+                    )
+                }
+            }
+        };
+        self.made.insert((step, plane), port);
+        port
+    }
+
+    fn frame(&mut self, step: usize, plane: usize) -> Port {
+        let before = &self.recipe.steps[..step];
+        let frame = before
+            .iter()
+            .filter(|step| matches!(step, Step::Frame { .. }))
+            .count();
+        match (frame, plane) {
+            (0, plane) if plane == self.own => Port::Source,
+            _ => self.plane.other(OtherPlane {
+                frame,
+                plane,
+                size: self.frames[frame].plane_size(plane),
+            }),
+        }
+    }
+}
+
+/// What a filter reads, while it is bound to a plane.
+pub struct Inputs<'b, 'a> {
+    binder: &'b mut Binder<'a>,
+    steps: &'b [usize],
+    plane: usize,
+    name: &'static str,
+}
+
+impl Inputs<'_, '_> {
+    /// The plane itself, of the first stream; it may be a constant.
+    pub fn own(&mut self) -> Port {
+        let port = self.binder.port(self.steps[0], self.plane);
+        self.binder.plane.filter = self.name;
+        port
+    }
+
+    /// How many streams there are.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The plane that is bound.
+    pub fn plane(&self) -> usize {
+        self.plane
+    }
+
+    /// The format of a stream.
+    pub fn format(&self, stream: usize) -> Format {
+        self.binder.videos[self.steps[stream]].format
+    }
+
+    /// Plane `plane` of a stream, as stages read it.
+    pub fn port(&mut self, stream: usize, plane: usize) -> Port {
+        let port = self.binder.port(self.steps[stream], plane);
+        let graph = &mut self.binder.plane;
+        graph.filter = self.name;
+        match port {
+            Port::Constant(value) => {
+                let size = self.binder.videos[self.steps[stream]]
+                    .format
+                    .plane_size(plane);
+                graph.constant(value, size)
+            }
+            port => port,
+        }
+    }
+
+    /// The graph of the plane.
+    pub fn graph(&mut self) -> &mut PlaneGraph {
+        &mut self.binder.plane
+    }
 }
 
 impl Call {
-    fn output_size(&self, plane: &Plane) -> Result<Size, GraphError> {
+    /// What `filter`, which it is at a moment, gives for `inputs`.
+    fn video_of(&self, filter: &dyn Filter, inputs: &[Video]) -> Result<Video, GraphError> {
         let refuse = |why| GraphError::Impossible {
             filter: self.name,
             column: self.column,
             why,
         };
-        let size = self.filter.output_size(plane).map_err(refuse)?;
+        let video = filter.video(inputs).map_err(refuse)?;
+        let size = video.format.plane_size(0);
         if size.area() > MAX_SAMPLES {
             return Err(refuse(format!(
                 "{size} is more than {MAX_SAMPLES} samples a plane; make it smaller"
             )));
         }
-        Ok(size)
+        Ok(video)
     }
 }

@@ -23,16 +23,23 @@ pub enum GraphError {
         /// Where it stands.
         column: usize,
     },
-    /// Labels or semicolons, which FFmpeg has for graphs that branch.
-    #[error(
-        "column {column}: `{found}` belongs to a graph with branches, and this is one chain of filters; \
-         leave labels and semicolons out, or branch by `ffmpeg -filter_complex` before or after"
-    )]
-    Branches {
+    /// Labels that do not fit together.
+    #[error("column {column}: {problem}")]
+    Label {
         /// Where it stands.
         column: usize,
-        /// What stands there.
-        found: char,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A filter of several frames or streams, where frames are filtered one by one.
+    #[error(
+        "{filter}, column {column}: it needs a whole stream, and frames are filtered one by one here"
+    )]
+    NeedsStream {
+        /// The filter by the name that was given.
+        filter: &'static str,
+        /// Where it stands.
+        column: usize,
     },
     /// More filters than a graph may have.
     #[error("the graph has more than {limit} filters; divide it into several runs")]

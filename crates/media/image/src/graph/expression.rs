@@ -165,6 +165,12 @@ impl Expression {
         }
     }
 
+    /// Whether it uses the name with value `index`.
+    pub fn uses(&self, index: usize) -> bool {
+        let is = |step: &Step| matches!(step, Step::Name(name) if *name == index);
+        self.steps.iter().any(is)
+    }
+
     /// The value. `values` has one for every name. Division by zero gives what is not finite.
     pub fn value(&self, values: &[f64]) -> f64 {
         let mut stack: Vec<f64> = Vec::new();

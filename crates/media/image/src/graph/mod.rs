@@ -8,10 +8,14 @@ pub mod expression;
 pub mod length;
 pub mod parse;
 pub mod plane;
+pub(crate) mod recipe;
+mod rest;
 #[cfg(test)]
 mod tests;
 mod text;
+pub mod wiring;
 
 pub use bind::{Bound, Planes};
 pub use error::GraphError;
 pub use parse::Graph;
+pub use rest::Rest;

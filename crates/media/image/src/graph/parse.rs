@@ -5,15 +5,21 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::args::Args;
+use super::bind::video_of;
 use super::error::GraphError;
-use super::text::{Span, find, nearest, open_quote, quoted};
-use crate::filters::{self, Entry, Filter, ffmpeg};
-use crate::format::{Ratio, Timing};
+use super::expression::Expression;
+use super::rest::Rest;
+use super::text::{Span, nearest, open_quote, quoted, unquoted};
+use super::wiring::{Labelled, Link, Wiring};
+use crate::filters::foreign::{self, Foreign};
+use crate::filters::{self, Entry, Filter, enabled, ffmpeg, overlay};
+use crate::format::Video;
+use crate::sequence::Moment;
 
 /// The most filters a graph may have.
 pub const MAX_FILTERS: usize = 64;
 
-/// A chain of filters with their arguments, not yet bound to a format.
+/// Filters with their arguments, a chain or with branches, not yet bound to a format.
 ///
 /// Parse the graph first. It becomes bound to a format when it is run: by a [`Session`](crate::session::Session), by
 /// `Runtime::stream(reader).through(graph)`, or by an [`OpenGraph`](crate::open::OpenGraph). `Display` prints the
@@ -34,19 +40,25 @@ pub const MAX_FILTERS: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Graph {
-    pub(super) filters: Vec<Call>,
+    pub(crate) filters: Vec<Call>,
+    /// What it gives.
+    pub(crate) result: Link,
 }
 
 /// A filter of a graph, with its arguments.
 #[derive(Clone)]
-pub(super) struct Call {
+pub(crate) struct Call {
     pub entry: &'static Entry,
     /// The name of the filter that was given, which may be another one of its names.
     pub name: &'static str,
     pub column: usize,
     pub filter: Arc<dyn Filter>,
+    /// What it reads.
+    pub inputs: Vec<Link>,
     /// All arguments as text.
-    args: String,
+    pub(super) args: String,
+    /// As it was given.
+    pub(super) text: String,
 }
 
 impl Graph {
@@ -54,44 +66,131 @@ impl Graph {
     ///
     /// Commas separate filters. Arguments follow an equals sign and are separated by colons: first those without a
     /// name, in the order of the table, then those as `name=value`. White space around each part is ignored. Text
-    /// between quotes `'` and a character behind a backslash stand for themselves.
+    /// between quotes `'` and a character behind a backslash stand for themselves. Chains are separated by semicolons, and
+    /// labels say what goes where: `split[a][b];[b]hflip[c];[a][c]hstack`. `[0:v]` and `[1:v]` are the inputs.
     ///
     /// # Errors
-    /// Unknown names; labels, as FFmpeg has them for branches; arguments that are missing, too many or refused by their
+    /// Unknown names; labels that do not fit together; arguments that are missing, too many or refused by their
     /// filter; no filter, or more than [`MAX_FILTERS`].
     pub fn parse(text: &str) -> Result<Graph, GraphError> {
+        let graph = Graph::read(text, |_| None)?;
+        Ok(graph)
+    }
+
+    /// The same, with FFmpeg's filters that are not here, and what comes after them, as a graph for `ffmpeg`.
+    ///
+    /// # Errors
+    /// As [`Graph::parse`]; or what is for `ffmpeg` reads several streams.
+    pub fn parse_with_rest(text: &str) -> Result<(Graph, Option<Rest>), GraphError> {
+        Graph::read(text, foreign::name)?.divide()
+    }
+
+    fn read(
+        text: &str,
+        foreign: impl Fn(&str) -> Option<&'static str>,
+    ) -> Result<Graph, GraphError> {
         if text.trim().is_empty() {
             return Err(GraphError::Empty);
         }
-        let (mut filters, all) = (Vec::new(), Span::new(text));
+        let all = Span::new(text);
         if let Some(at) = open_quote(text) {
             let column = all.behind(at).column();
             return Err(GraphError::OpenQuote { column });
         }
-        if let Some(at) = find(text, ';') {
-            return Err(branches(all.behind(at)));
-        }
-        for part in all.split(',') {
-            if filters.len() == MAX_FILTERS {
-                return Err(GraphError::TooLong { limit: MAX_FILTERS });
+        let mut wiring = Wiring::default();
+        for chain in all.split(';') {
+            let mut previous = Vec::new();
+            for part in chain.split(',') {
+                if wiring.len() == MAX_FILTERS {
+                    return Err(GraphError::TooLong { limit: MAX_FILTERS });
+                }
+                let labelled = Labelled::parse(part)?;
+                let streams = labelled.before.len() + previous.len();
+                let known = Call::foreign(&labelled, streams, &foreign);
+                let call = match known {
+                    Some(call) => call,
+                    None => Call::parse(labelled.filter, streams)?,
+                };
+                wiring.add(call, &labelled, &mut previous)?;
             }
-            filters.push(Call::parse(part)?);
+            wiring.end(previous);
         }
-        Ok(Graph { filters })
+        let (filters, result) = wiring.finish()?;
+        Ok(Graph { filters, result })
     }
 
-    /// The timing of results: if rows become columns, the aspect of a sample is inverted.
-    pub fn timing(&self, timing: &Timing) -> Timing {
-        let turns = self
+    /// The number of videos that the graph reads.
+    pub fn inputs(&self) -> usize {
+        let links = self.filters.iter().flat_map(|call| &call.inputs);
+        let inputs = links.chain([&self.result]).map(|link| match link {
+            Link::Input(number) => number + 1,
+            Link::Output { .. } => 1,
+        });
+        inputs.max().unwrap_or(1)
+    }
+
+    /// Whether each filter reads the one before it.
+    fn is_chain(&self) -> bool {
+        let reads = |(at, call): (usize, &Call)| match at.checked_sub(1) {
+            None => call.inputs == [Link::Input(0)],
+            Some(call_before) => {
+                call.inputs
+                    == [Link::Output {
+                        call: call_before,
+                        pad: 0,
+                    }]
+            }
+        };
+        let one = self.filters.iter().all(|call| call.filter.outputs() == 1);
+        one && self.filters.iter().enumerate().all(reads)
+    }
+
+    /// Whether each frame of the result is made of one frame of the input, in the same way.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.inputs() == 1
+            && self.filters.iter().all(|call| {
+                let filter = &call.filter;
+                let makes = filter.sequence().is_some_and(|s| !s.only_passes());
+                filter.inputs() == 1 && !makes && filter.at(&Moment::default()).is_none()
+            })
+    }
+
+    /// Whether frames of the result come at its rate.
+    pub(crate) fn is_steady(&self) -> bool {
+        let sequences = self
             .filters
             .iter()
-            .filter(|call| call.filter.turns())
-            .count();
-        let aspect = timing.aspect.map(|Ratio { num, den }| match turns % 2 {
-            0 => Ratio { num, den },
-            _ => Ratio { num: den, den: num },
-        });
-        Timing { aspect, ..*timing }
+            .filter_map(|call| call.filter.sequence());
+        sequences.fold(true, |steady, sequence| sequence.is_steady_after(steady))
+    }
+
+    /// How many frames it gives, where that is known, of how many in each input.
+    pub(crate) fn frames(
+        &self,
+        entering: &[Option<u64>],
+        inputs: &[Video],
+        videos: &[Video],
+    ) -> Option<u64> {
+        let mut given: Vec<Option<u64>> = Vec::new();
+        let of = |given: &[Option<u64>], link: Link| match link {
+            Link::Input(number) => entering.get(number).copied().flatten(),
+            Link::Output { call, .. } => given[call],
+        };
+        for call in &self.filters {
+            let read = call.inputs.iter().map(|&link| of(&given, link));
+            let read: Option<Vec<u64>> = read.collect();
+            let video = |link: &Link| video_of(inputs, videos, *link);
+            let frames = read.and_then(|read| match call.filter.sequence() {
+                Some(sequence) => {
+                    let videos: Vec<Video> = call.inputs.iter().map(video).collect();
+                    sequence.frames(&read, &videos)
+                }
+                None if call.filter.is_led() => read.first().copied(),
+                None => read.into_iter().max(),
+            });
+            given.push(frames);
+        }
+        of(&given, self.result)
     }
 
     /// Names of the filters, in order.
@@ -101,7 +200,31 @@ impl Graph {
 }
 
 impl Call {
-    fn parse(part: Span<'_>) -> Result<Call, GraphError> {
+    /// A filter for `ffmpeg`, if it is one.
+    fn foreign(
+        labelled: &Labelled<'_>,
+        streams: usize,
+        foreign: impl Fn(&str) -> Option<&'static str>,
+    ) -> Option<Call> {
+        let part = labelled.filter;
+        let name = part.cut('=').map_or(part, |(name, _)| name.trim());
+        let name = foreign(name.text())?;
+        Some(Call {
+            entry: &foreign::ENTRY,
+            name,
+            column: part.column(),
+            filter: Arc::new(Foreign {
+                inputs: streams.max(1),
+                outputs: labelled.behind.len().max(1),
+            }),
+            inputs: Vec::new(),
+            args: String::new(),
+            text: part.text().to_owned(),
+        })
+    }
+
+    /// `streams` lead to it, as far as labels and the filter before it say.
+    fn parse(part: Span<'_>, streams: usize) -> Result<Call, GraphError> {
         let (name, list) = match part.cut('=') {
             Some((name, list)) => (name.trim(), Some(list)),
             None => (part, None),
@@ -110,22 +233,27 @@ impl Call {
         if name.text().is_empty() {
             return Err(GraphError::NoFilter { column });
         }
-        if let Some(at) = label(name, part) {
-            return Err(branches(at));
+        let (mut entry, name) = entry(name.text()).ok_or_else(|| unknown(name))?;
+        if entry.name == filters::OVER.name && (streams > 1 || !names_picture(list)) {
+            entry = &filters::OVER;
         }
-        let (entry, name) = entry(name.text()).ok_or_else(|| unknown(name))?;
         let refuse = |error| GraphError::Argument {
             filter: name,
             error,
         };
         let args = Args::new(entry.args, column, list).map_err(refuse)?;
-        let filter = (entry.build)(&args).map_err(refuse)?;
+        let mut filter: Arc<dyn Filter> = (entry.build)(&args).map_err(refuse)?.into();
+        if let Some(at) = args.enable(enabled::NAMES).map_err(refuse)? {
+            filter = enabled::enabled(filter, at);
+        }
         Ok(Call {
             entry,
             name,
             column,
-            filter: filter.into(),
+            filter,
+            inputs: Vec::new(),
             args: args.canonical(),
+            text: part.text().to_owned(),
         })
     }
 }
@@ -140,20 +268,17 @@ fn entry(name: &str) -> Option<(&'static Entry, &'static str)> {
     })
 }
 
-/// A label before or behind a filter, `part`, whose name is `name`.
-fn label<'a>(name: Span<'a>, part: Span<'a>) -> Option<Span<'a>> {
-    if let Some(at) = find(name.text(), '[') {
-        return Some(name.behind(at));
-    }
-    let behind = part.text().ends_with(']').then(|| part.text().rfind('['));
-    behind.flatten().map(|at| part.behind(at))
-}
-
-fn branches(at: Span<'_>) -> GraphError {
-    GraphError::Branches {
-        column: at.column(),
-        found: at.text().chars().next().unwrap_or(';'),
-    }
+/// Whether the arguments of `overlay` name a picture: the first one is no number.
+fn names_picture(list: Option<Span<'_>>) -> bool {
+    let Some(list) = list else { return false };
+    let first = list.split(':').next();
+    list.split(':').any(|part| {
+        let name = part.cut('=').map(|(name, _)| name.trim());
+        name.is_some_and(|name| name.text() == "picture")
+    }) || first.is_some_and(|first| {
+        let text = unquoted(first.text());
+        first.cut('=').is_none() && Expression::parse(&text, overlay::NAMES).is_err()
+    })
 }
 
 fn unknown(name: Span<'_>) -> GraphError {
@@ -166,7 +291,7 @@ fn unknown(name: Span<'_>) -> GraphError {
         _ if several => format!("join filters with a comma: `{}`", words.join(",")),
         (Some((_, advice)), _) => (*advice).to_owned(),
         (None, Some(near)) => format!("did you mean `{near}`?"),
-        (None, None) => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+        (None, None) => "`evener filters` lists them all".to_owned(),
     };
     GraphError::UnknownFilter {
         name: quoted(name.text()),
@@ -185,12 +310,36 @@ impl FromStr for Graph {
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chain = self.is_chain();
         for (i, call) in self.filters.iter().enumerate() {
-            let comma = if i > 0 { "," } else { "" };
+            let separator = match (i, chain) {
+                (0, _) => "",
+                (_, true) => ",",
+                (_, false) => ";",
+            };
+            f.write_str(separator)?;
+            if !chain {
+                call.inputs.iter().try_for_each(|link| label(f, *link))?;
+            }
             let equals = if call.args.is_empty() { "" } else { "=" };
-            write!(f, "{comma}{}{equals}{}", call.entry.name, call.args)?;
+            write!(f, "{}{equals}{}", call.entry.name, call.args)?;
+            for pad in 0..call.filter.outputs() {
+                let link = Link::Output { call: i, pad };
+                if !chain && link != self.result {
+                    label(f, link)?;
+                }
+            }
         }
         Ok(())
+    }
+}
+
+/// A label for a stream.
+fn label(f: &mut fmt::Formatter<'_>, link: Link) -> fmt::Result {
+    match link {
+        Link::Input(number) => write!(f, "[{number}:v]"),
+        Link::Output { call, pad: 0 } => write!(f, "[s{call}]"),
+        Link::Output { call, pad } => write!(f, "[s{call}.{pad}]"),
     }
 }
 

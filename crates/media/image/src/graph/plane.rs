@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::filters::ffmpeg;
+use crate::filters::{constant, ffmpeg};
 use crate::format::Size;
+use crate::geometry::Rect;
 use crate::stage::Stage;
 
 /// The origin of a stage's input or of a graph's result.
@@ -11,10 +12,23 @@ use crate::stage::Stage;
 pub enum Port {
     /// The plane as read.
     Source,
+    /// Another plane that is read, by index.
+    Other(usize),
     /// Every sample has this value.
     Constant(f32),
     /// The output of a stage, by index.
     Stage(usize),
+}
+
+/// A plane of a frame, which a graph reads besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OtherPlane {
+    /// The frame, of those of a unit.
+    pub frame: usize,
+    /// Its plane.
+    pub plane: usize,
+    /// Its size.
+    pub size: Size,
 }
 
 /// A stage and what it reads.
@@ -37,6 +51,8 @@ pub struct Node {
 pub struct PlaneGraph {
     /// Size of the plane as read.
     pub source: Size,
+    /// Other planes that are read: of other frames of a unit, or of the same frame.
+    pub others: Vec<OtherPlane>,
     /// Size of the result.
     pub size: Size,
     /// Stages, each after those it reads.
@@ -63,6 +79,7 @@ impl PlaneGraph {
     pub fn new(source: Size) -> Self {
         PlaneGraph {
             source,
+            others: Vec::new(),
             size: source,
             nodes: Vec::new(),
             result: Port::Source,
@@ -74,9 +91,25 @@ impl PlaneGraph {
     pub fn size_of(&self, port: Port) -> Size {
         match port {
             Port::Source => self.source,
+            Port::Other(i) => self.others[i].size,
             Port::Stage(i) => self.nodes[i].size,
             Port::Constant(_) => self.size,
         }
+    }
+
+    /// The port of another plane.
+    pub fn other(&mut self, other: OtherPlane) -> Port {
+        let known = self.others.iter().position(|known| *known == other);
+        Port::Other(known.unwrap_or_else(|| {
+            self.others.push(other);
+            self.others.len() - 1
+        }))
+    }
+
+    /// Whether all is computed from one plane of one frame, by stages whose inputs have one size.
+    pub fn is_of_one_plane(&self) -> bool {
+        let pieces = |node: &Node| node.stage.piece(0, Rect::of(node.size)).is_some();
+        self.others.is_empty() && !self.nodes.iter().any(pieces)
     }
 
     /// Adds a stage reading `inputs` (all of one size) and makes it the result.
@@ -94,10 +127,42 @@ impl PlaneGraph {
         self.result
     }
 
-    /// Makes the result a constant and drops all stages, which are not read any more.
-    pub fn set_constant(&mut self, value: f32) {
-        self.nodes.clear();
-        self.result = Port::Constant(value);
+    /// A stage that gives `value` everywhere.
+    pub fn constant(&mut self, value: f32, size: Size) -> Port {
+        self.push(constant::stage(value), &[Port::Source], size)
+    }
+
+    /// Ends the graph: `result` is what it gives. Stages that nothing reads are dropped.
+    pub fn end(&mut self, result: Port, size: Size) {
+        let mut read = vec![false; self.nodes.len()];
+        if let Port::Stage(last) = result {
+            read[last] = true;
+        }
+        for at in (0..self.nodes.len()).rev() {
+            if read[at] {
+                for port in &self.nodes[at].inputs {
+                    if let Port::Stage(earlier) = port {
+                        read[*earlier] = true;
+                    }
+                }
+            }
+        }
+        let mut places = vec![0; self.nodes.len()];
+        let mut kept = 0;
+        for (place, read) in places.iter_mut().zip(&read) {
+            *place = kept;
+            kept += usize::from(*read);
+        }
+        let moved = |port: Port| match port {
+            Port::Stage(at) => Port::Stage(places[at]),
+            port => port,
+        };
+        let mut reads = read.iter();
+        self.nodes.retain(|_| *reads.next().unwrap_or(&false));
+        for node in &mut self.nodes {
+            node.inputs.iter_mut().for_each(|port| *port = moved(*port));
+        }
+        (self.result, self.size) = (moved(result), size);
     }
 
     /// The number of readers of each stage; the result counts as one.

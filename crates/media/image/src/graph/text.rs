@@ -44,6 +44,12 @@ impl<'a> Span<'a> {
         Span { from, ..self }
     }
 
+    /// The part before `at` bytes.
+    pub fn until(self, at: usize) -> Self {
+        let to = self.from + at;
+        Span { to, ..self }
+    }
+
     /// The parts before and after the first `separator` that is not quoted.
     pub fn cut(self, separator: char) -> Option<(Self, Self)> {
         let at = self.from + find(self.text(), separator)?;

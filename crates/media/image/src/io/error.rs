@@ -5,6 +5,7 @@ use std::io;
 use evener_files::{error_text, is_full};
 
 use crate::format::Format;
+use crate::graph::GraphError;
 use crate::io::y4m::HeaderError;
 
 /// A failure of video input or output. Every message is one line that says what, where and what to do.
@@ -156,6 +157,28 @@ pub enum Error {
         given: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// Filters of `ffmpeg` for an output that it does not write.
+    #[error(
+        "{name}: {filters}: computed by the ffmpeg that writes the output, and it does not write this one; \
+         name a file such as out.mkv, or pipe into `ffmpeg -i - -vf \"{text}\" …`"
+    )]
+    Rest {
+        /// The name of the output.
+        name: String,
+        /// The filters.
+        filters: String,
+        /// What `ffmpeg` would compute.
+        text: String,
+    },
+    /// A filter that changes with time does not fit a frame.
+    #[error("frame {frame}: {reason}")]
+    AtFrame {
+        /// The frame, counted from 0.
+        frame: u64,
+        /// Why it does not fit.
+        #[source]
+        reason: Box<GraphError>,
     },
     /// There is no memory for the scene of a `testsrc:`.
     #[error("{name}: there is no memory for a scene of that size; make it smaller")]

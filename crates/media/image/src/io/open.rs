@@ -13,9 +13,10 @@ use evener_files::{
 
 use crate::format::{Format, Ratio, Timing};
 use crate::frame::Frame;
+use crate::graph::Rest;
 use crate::io::error::Error;
 use crate::io::ffmpeg::{
-    Decoder, Encoder, Kind, Origin, Partial, Tools, check_arguments, is_address,
+    Decoder, Encoder, Further, Kind, Origin, Partial, Tools, check_arguments, is_address,
 };
 use crate::io::null::Null;
 use crate::io::numbered::{Numbered, with_single_percents};
@@ -416,6 +417,8 @@ pub struct Planned {
     kind: OutputKind,
     /// Arguments of `ffmpeg`.
     encoder: Vec<OsString>,
+    /// Filters that `ffmpeg` computes.
+    rest: Option<Rest>,
 }
 
 #[derive(Clone, Copy)]
@@ -456,6 +459,7 @@ pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result
             text: text.to_owned(),
             kind,
             encoder: encoder.to_vec(),
+            rest: None,
         })
     };
     match text.to_str() {
@@ -486,6 +490,23 @@ pub fn plan_output_with(text: impl AsRef<OsStr>, encoder: &[OsString]) -> Result
 }
 
 impl Planned {
+    /// With filters that the `ffmpeg` which writes the output computes.
+    ///
+    /// # Errors
+    /// `ffmpeg` does not write it.
+    pub fn with_rest(self, rest: Option<Rest>) -> Result<Planned, Error> {
+        match (&rest, self.kind) {
+            (Some(rest), OutputKind::Null | OutputKind::Stdout | OutputKind::Y4m) => {
+                Err(Error::Rest {
+                    name: one_line(&self.text.to_string_lossy()),
+                    filters: rest.names.join(", "),
+                    text: rest.text.clone(),
+                })
+            }
+            _ => Ok(Planned { rest, ..self }),
+        }
+    }
+
     /// Refuses to replace a file, or any of numbered pictures.
     ///
     /// # Errors
@@ -560,7 +581,10 @@ impl Planned {
                     timing,
                     source,
                     origin,
-                    &self.encoder,
+                    Further {
+                        arguments: &self.encoder,
+                        filters: self.rest.as_ref().map(|rest| rest.text.as_str()),
+                    },
                 )?;
                 Ok(Output::Ffmpeg(Box::new(encoder)))
             }

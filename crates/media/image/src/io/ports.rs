@@ -125,7 +125,7 @@ impl Sink<FilterService> for Null {
     }
 }
 
-impl Sink<FilterService> for Output {
+impl<S: Service<Output = Frame>> Sink<S> for Output {
     type Error = Error;
 
     fn write(&mut self, unit: &Frame) -> Result<(), Error> {

@@ -22,6 +22,14 @@ pub enum Error {
         #[source]
         reason: GraphError,
     },
+    /// The graph reads more inputs than there are.
+    #[error("the graph reads {needed} inputs, and there {}; name each by `-i`", are(*.given))]
+    Inputs {
+        /// So many are read.
+        needed: usize,
+        /// So many are there.
+        given: usize,
+    },
     /// There is no room for the frames.
     #[error(
         "{format}: {frames} need {} MiB of memory, which cannot be had; make them smaller", .bytes >> 20
@@ -45,6 +53,13 @@ pub enum Error {
     },
 }
 
+fn are(given: usize) -> String {
+    match given {
+        1 => "is 1".to_owned(),
+        given => format!("are {given}"),
+    }
+}
+
 impl From<GraphError> for Error {
     fn from(reason: GraphError) -> Error {
         let given = "graph";
@@ -59,10 +74,12 @@ impl Error {
             Error::Io(error) => {
                 matches!(
                     error,
-                    io::Error::TestSource { .. } | io::Error::Argument { .. }
+                    io::Error::TestSource { .. }
+                        | io::Error::Argument { .. }
+                        | io::Error::Rest { .. }
                 )
             }
-            Error::Graph { .. } => true,
+            Error::Graph { .. } | Error::Inputs { .. } => true,
             Error::Memory { .. } => false,
             Error::Stream { reason, .. } => reason.is_request(),
         }
@@ -78,7 +95,7 @@ impl Error {
         match self {
             Error::Io(error) => closed(error),
             Error::Stream { reason, .. } => reason.cause::<io::Error>().is_some_and(closed),
-            Error::Graph { .. } | Error::Memory { .. } => false,
+            Error::Graph { .. } | Error::Inputs { .. } | Error::Memory { .. } => false,
         }
     }
 
@@ -86,7 +103,7 @@ impl Error {
     pub fn written(&self) -> u64 {
         match self {
             Error::Stream { reason, .. } => reason.written(),
-            Error::Io(_) | Error::Graph { .. } | Error::Memory { .. } => 0,
+            Error::Io(_) | Error::Graph { .. } | Error::Inputs { .. } | Error::Memory { .. } => 0,
         }
     }
 }

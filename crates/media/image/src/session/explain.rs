@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use evener_runtime::{Service, Topology};
+use evener_runtime::{Service, Shape, Topology};
 
 use crate::exec::fuse::{FusedNode, Input, Op, fuse};
 use crate::exec::moved::Moved;
-use crate::exec::service::FilterService;
 use crate::exec::tiled::Tiled;
 use crate::format::{Chroma, Depth, Format, Timing};
 use crate::geometry::Rect;
@@ -55,7 +54,7 @@ pub fn explain(
     let stages = Stages {
         graph,
         bound: &bound,
-        service: &service,
+        shapes: service.shapes(topology.private_cache()),
         private_cache: topology.private_cache(),
     };
     let Bound { input, output, .. } = &bound;
@@ -66,7 +65,7 @@ pub fn explain(
 pub(super) struct Stages<'a> {
     pub(super) graph: &'a Graph,
     pub(super) bound: &'a Bound,
-    pub(super) service: &'a FilterService,
+    pub(super) shapes: Vec<Shape>,
     pub(super) private_cache: usize,
 }
 
@@ -91,8 +90,7 @@ impl fmt::Display for Stages<'_> {
 impl Stages<'_> {
     /// Rows of a plane in a job of the usual size.
     fn job(&self, graph: &PlaneGraph) -> i32 {
-        let shapes = self.service.shapes(self.private_cache);
-        let tiled = shapes.iter().find(|s| *s.structure == TILED);
+        let tiled = self.shapes.iter().find(|s| *s.structure == TILED);
         tiled.map_or(1, |shape| {
             let items = shape.passes.iter().copied().max().unwrap_or(1);
             (shape.default_grain * graph.size.h / items.max(1)).max(1) as i32
@@ -102,7 +100,7 @@ impl Stages<'_> {
     fn plane(&self, f: &mut fmt::Formatter<'_>, graph: &PlaneGraph) -> fmt::Result {
         match graph.result {
             Port::Constant(value) => return write!(f, "{} of {value} everywhere", graph.size),
-            Port::Source => return write!(f, "{} copied", graph.size),
+            Port::Source | Port::Other(_) => return write!(f, "{} copied", graph.size),
             Port::Stage(_) => {}
         }
         write!(f, "{}", graph.source)?;
@@ -171,10 +169,10 @@ impl TileSummary {
             *last = tile;
         }
         for (i, node) in nodes.iter().enumerate().rev() {
-            let source = node.source(needs[i]);
-            for input in &node.inputs {
+            for (k, input) in node.inputs.iter().enumerate() {
+                let source = node.source(k, needs[i]);
                 match *input {
-                    Input::Source => read = read.union(&source),
+                    Input::Source | Input::Other(_) => read = read.union(&source),
                     Input::Node(j) => needs[j] = needs[j].union(&source),
                 }
             }

@@ -18,24 +18,31 @@ mod fields;
 #[cfg(debug_assertions)]
 mod panic_at;
 mod select;
+mod units;
 
 use std::ffi::{OsStr, OsString};
 
 use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
-use evener_runtime::{Choice, Runtime, Service, Topology};
+use evener_runtime::{Choice, Runtime, Service, Shape, Topology};
 
 use fields::Fields;
 
 use crate::exec::service::FilterService;
-use crate::format::Ratio;
+use crate::format::{Ratio, Video};
 use crate::frame::Frame;
-use crate::graph::{Bound, Graph, Planes};
+use crate::graph::bind::video_of;
+use crate::graph::{Bound, Graph, Planes, Rest};
 use crate::io::{Input, Output, open_input, open_pictures, plan_output_with};
 
+use crate::sequence::flow::Flow;
+use crate::sequence::rate::frames_at;
+
+pub use crate::times::{rate, seconds};
 pub use error::Error;
 pub use explain::{Explanation, explain};
-use select::Selected;
-pub use select::{Selection, rate, seconds};
+use select::Chosen;
+pub use select::Selection;
+use units::{Recipes, Shots, Units};
 
 /// An input, a graph and an output that fit together, ready to run.
 ///
@@ -43,10 +50,26 @@ pub use select::{Selection, rate, seconds};
 pub struct Session {
     graph: Graph,
     bound: Bound,
-    service: FilterService,
-    input: Selected,
+    service: Filtering,
+    shots: Shots,
     output: Output,
     notes: Vec<String>,
+}
+
+/// What computes the frames of a session.
+enum Filtering {
+    /// Each is made of one frame, in the same way.
+    Plain(Box<FilterService>),
+    Units(Units),
+}
+
+impl Filtering {
+    fn shapes(&self, private_cache: usize) -> Vec<Shape> {
+        match self {
+            Filtering::Plain(service) => service.shapes(private_cache),
+            Filtering::Units(service) => service.shapes(private_cache),
+        }
+    }
 }
 
 /// Whether the audio of a file is kept, if both input and output go through FFmpeg.
@@ -66,10 +89,14 @@ pub struct Files {
     pub audio: Audio,
     /// The input is numbered pictures, so many a second: see [`open_pictures`].
     pub pictures: Option<Ratio>,
-    /// Which frames.
+    /// Which frames, of the first input.
     pub selection: Selection,
+    /// Further inputs, `[1:v]` and on in a graph.
+    pub others: Vec<OsString>,
     /// Whether a file that is there already is left as it is, which is an error.
     pub keep_old: bool,
+    /// What the `ffmpeg` that writes the output computes of the graph: see [`Graph::parse_with_rest`].
+    pub rest: Option<Rest>,
     /// Arguments of `ffmpeg` for the output, such as `-crf 18`.
     pub encoder: Vec<OsString>,
 }
@@ -140,7 +167,7 @@ impl Session {
         output: impl AsRef<OsStr>,
         files: &Files,
     ) -> Result<Session, Error> {
-        let planned = plan_output_with(output, &files.encoder)?;
+        let planned = plan_output_with(output, &files.encoder)?.with_rest(files.rest.clone())?;
         if files.keep_old {
             planned.must_be_new()?;
         }
@@ -148,7 +175,10 @@ impl Session {
             Some(rate) => open_pictures(input, rate)?,
             None => open_input(input)?,
         };
-        let bound = graph.bind(input.format(), planes)?;
+        let (needed, given) = (graph.inputs(), files.others.len() + 1);
+        if needed > given {
+            return Err(Error::Inputs { needed, given });
+        }
         let source = input.source_file();
         let own = *input.timing();
         let skipped = files.selection.skipped(own.rate) as f64;
@@ -157,7 +187,24 @@ impl Session {
             Audio::Copied => origin.without_seconds(skipped),
             Audio::Omitted => origin.without_audio().without_seconds(skipped),
         });
-        let mut timing = files.selection.timing(&graph.timing(&own));
+        let mut feeds = vec![Chosen::new(input, files.selection)?];
+        for other in &files.others {
+            feeds.push(Chosen::new(open_input(other)?, Selection::default())?);
+        }
+        let entering = |(at, feed): (usize, &Chosen)| {
+            let timing = *feed.input.timing();
+            Video {
+                format: *feed.input.format(),
+                timing: match at {
+                    0 => files.selection.timing(&timing),
+                    _ => timing,
+                },
+            }
+        };
+        let inputs: Vec<Video> = feeds.iter().enumerate().map(entering).collect();
+        let videos = graph.videos(&inputs)?;
+        let bound = graph.bind_recipe(&graph.recipe(), &inputs, planes)?;
+        let mut timing = video_of(&inputs, &videos, graph.result).timing;
         let fields = fields::of(&timing, &bound);
         timing.interlace = match (&fields, timing.interlace) {
             (Fields::Kept, order) => order,
@@ -181,11 +228,49 @@ impl Session {
                     .chain(mixes),
             );
         }
+        if let Some(rest) = &files.rest {
+            notes.push(format!(
+                "{} and what follows are computed by the ffmpeg that writes the output",
+                rest.names.join(", ")
+            ));
+        }
+        let topology = Topology::detect();
+        let frames = frames(graph, &feeds, &inputs, &videos);
+        let recipes = Recipes::new(graph, &inputs, planes, &topology);
+        let service = match graph.is_plain() {
+            true => Filtering::Plain(Box::new(graph.serve(&bound, planes, &topology))),
+            false => Filtering::Units(Units {
+                key: graph.key(&inputs, planes),
+                output: bound.output,
+                usual: recipes.prepare(&bound),
+            }),
+        };
+        // Pictures have no times.
+        let pictures = matches!(&output, Output::Ffmpeg(encoder) if encoder.writes_pictures());
+        let steady = (!graph.is_steady() && !pictures).then_some(timing.rate);
+        let rate = files.selection.rate;
+        let feeds: Vec<(Chosen, Video)> = feeds
+            .into_iter()
+            .map(|feed| {
+                let (format, timing) = (*feed.input.format(), *feed.input.timing());
+                (feed, Video { format, timing })
+            })
+            .collect();
+        let most = files.selection.frames;
         Ok(Session {
-            service: graph.serve(&bound, planes, &Topology::detect()),
+            service,
             graph: graph.clone(),
             bound,
-            input: Selected::new(input, files.selection)?,
+            shots: Shots {
+                flow: Flow::new(graph, feeds, rate, steady, &videos),
+                most,
+                given: 0,
+                frames: match (frames, most) {
+                    (Some(all), Some(most)) => Some(all.min(most)),
+                    (all, _) => all,
+                },
+                recipes,
+            },
             output,
             notes,
         })
@@ -198,7 +283,7 @@ impl Session {
 
     /// The input.
     pub fn input(&self) -> &Input {
-        &self.input.input
+        self.shots.input()
     }
 
     /// Whether the output is numbered pictures, a file for each frame.
@@ -208,7 +293,7 @@ impl Session {
 
     /// Frames that are read, if known; an estimate for FFmpeg.
     pub fn frames(&self) -> Option<u64> {
-        self.input.frames()
+        self.shots.frames
     }
 
     /// What is known about the run before it starts: formats, stages, tiles and what they read.
@@ -217,10 +302,10 @@ impl Session {
             stages: explain::Stages {
                 graph: &self.graph,
                 bound: &self.bound,
-                service: &self.service,
+                shapes: self.service.shapes(private_cache),
                 private_cache,
             },
-            input: &self.input.input,
+            input: self.shots.input(),
             output: &self.output,
         }
     }
@@ -233,25 +318,28 @@ impl Session {
         check_memory(&self.bound)?;
         let Session {
             service,
-            mut input,
+            mut shots,
             output,
             ..
         } = self;
-        if let Input::Test(source) = &mut input.input {
-            // Not a part of what is measured.
-            source.draw()?;
+        for feed in shots.flow.feeds_mut() {
+            if let Input::Test(source) = &mut feed.input {
+                // Not a part of what is measured.
+                source.draw()?;
+            }
         }
         let partial = output.partial();
         if let (Some(partial), true) = (&partial, options.keep_partial) {
             partial.keep();
         }
-        let result = match options.panics_at() {
+        let result = match (service, options.panics_at()) {
             #[cfg(debug_assertions)]
-            Some(frame) => {
-                let (source, service) = panic_at::wrap(input.input, service, frame);
+            (Filtering::Plain(service), Some(frame)) => {
+                let (source, service) = panic_at::wrap(shots, *service, frame);
                 run_stream(runtime, source, service, output, options)
             }
-            _ => run_stream(runtime, input, service, output, options),
+            (Filtering::Plain(service), _) => run_stream(runtime, shots, *service, output, options),
+            (Filtering::Units(service), _) => run_stream(runtime, shots, service, output, options),
         };
         result.map_err(|mut error| {
             // FFmpeg had taken more frames than are in its file.
@@ -265,6 +353,16 @@ impl Session {
             }
         })
     }
+}
+
+/// How many frames `graph` gives, if that is known.
+fn frames(graph: &Graph, feeds: &[Chosen], inputs: &[Video], videos: &[Video]) -> Option<u64> {
+    let entering = feeds.iter().zip(inputs).map(|(feed, entering)| {
+        let rate = feed.input.timing().rate;
+        Some(frames_at(feed.frames()?, rate, entering.timing.rate))
+    });
+    let entering: Vec<Option<u64>> = entering.collect();
+    graph.frames(&entering, inputs, videos)
 }
 
 /// Frames that a stream has at most on either side, unless it has many workers.

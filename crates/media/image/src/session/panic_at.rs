@@ -1,11 +1,12 @@
 //! Makes a kernel panic on a chosen frame, for tests. Not in release builds.
 
-use evener_runtime::stream::{Sink, Source};
+use evener_runtime::stream::Source;
 use evener_runtime::{Part, Service, Shape, Structure};
 
+use super::units::Shots;
 use crate::exec::service::{FilterService, Scratch};
 use crate::frame::Frame;
-use crate::io::{Error, Input, Output};
+use crate::io::Error;
 
 /// A frame with its number.
 pub struct Numbered {
@@ -15,7 +16,7 @@ pub struct Numbered {
 
 /// Numbers frames as they are read.
 pub struct Counted {
-    input: Input,
+    shots: Shots,
     next: u64,
 }
 
@@ -26,8 +27,8 @@ pub struct PanicAt {
 }
 
 /// Makes `service` panic on frame `frame` of `input`, counted from 0.
-pub fn wrap(input: Input, service: FilterService, frame: u64) -> (Counted, PanicAt) {
-    (Counted { input, next: 0 }, PanicAt { service, frame })
+pub fn wrap(shots: Shots, service: FilterService, frame: u64) -> (Counted, PanicAt) {
+    (Counted { shots, next: 0 }, PanicAt { service, frame })
 }
 
 impl Source<PanicAt> for Counted {
@@ -36,23 +37,11 @@ impl Source<PanicAt> for Counted {
     fn read(&mut self, unit: &mut Numbered) -> Result<bool, Error> {
         unit.number = self.next;
         self.next += 1;
-        self.input.read(&mut unit.frame)
+        self.shots.read_frame(&mut unit.frame)
     }
 
     fn units(&self) -> Option<u64> {
-        self.input.frames()
-    }
-}
-
-impl Sink<PanicAt> for Output {
-    type Error = Error;
-
-    fn write(&mut self, unit: &Frame) -> Result<(), Error> {
-        Output::write(self, unit)
-    }
-
-    fn finish(&mut self) -> Result<(), Error> {
-        Output::finish(self)
+        self.shots.frames
     }
 }
 

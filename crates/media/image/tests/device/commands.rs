@@ -257,5 +257,5 @@ fn graphs_with_other_stages_stay_on_cores() {
         graph.push(blur, &[Port::Stage(0)], size);
     }));
     // Nothing to compute.
-    assert!(!with(&|graph| graph.set_constant(0.5)));
+    assert!(!with(&|graph| graph.end(Port::Constant(0.5), graph.size)));
 }

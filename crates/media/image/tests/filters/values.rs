@@ -32,7 +32,7 @@ fn run<const W: usize>(text: &str, rows: &[[f32; W]]) -> Vec<Vec<f32>> {
             .map(|port| match port {
                 Port::Source => RowView::plane(&source, rect.width(), rect),
                 Port::Stage(i) => RowView::plane(&planes[*i], rect.width(), rect),
-                Port::Constant(_) => panic!("a stage reads no constant"),
+                Port::Other(_) | Port::Constant(_) => panic!("a stage reads its plane"),
             })
             .collect();
         let width = node.size.w as usize;

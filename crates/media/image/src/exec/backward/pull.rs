@@ -60,6 +60,7 @@ impl Pull<'_> {
     pub fn port(&self, port: Port, run: Run<'_>, stages: &mut [StageScratch], out: &mut [f32]) {
         match port {
             Port::Source => source::read(self.simd, self.source, run, out),
+            Port::Other(_) => unreachable!("not offered for graphs of several planes"),
             Port::Constant(value) => out.fill(value),
             Port::Stage(i) => self.stage(i, run, stages, out),
         }

@@ -2,9 +2,10 @@
 
 use evener_runtime::{Part, Structure, Work};
 
+use super::Scratch;
 use super::executor::{FrameExecutor, Frames};
 use super::plane::Plane;
-use super::{FilterService, Scratch};
+use super::prepared::Prepared;
 use crate::exec::backward::Mode;
 use crate::exec::cost::Predicted;
 use crate::structures::{BACKWARD, BACKWARD_CACHED, BACKWARD_STORE};
@@ -53,8 +54,8 @@ impl FrameExecutor for Backward {
         (self.mode)(plane);
     }
 
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items(); if self.is_cached() { 2 } else { 1 }])
+    fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
+        Some(vec![prepared.items(); if self.is_cached() { 2 } else { 1 }])
     }
 
     fn work(&self, plane: &Predicted) -> Work {
@@ -70,22 +71,22 @@ impl FrameExecutor for Backward {
 
     fn run(
         &self,
-        service: &FilterService,
+        prepared: &Prepared,
         part: &Part,
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         if self.is_cached() && part.pass == 0 {
-            for (_, plane) in service.computed() {
-                plane.cache().clear(part.items.clone(), service.items());
+            for (_, plane) in prepared.computed() {
+                plane.cache().clear(part.items.clone(), prepared.items());
             }
             return Ok(());
         }
-        let (simd, scratch) = (service.simd, &mut scratch.backward);
-        service.each(part, frames, |plane, source, rows, target| {
+        let (simd, scratch) = (prepared.simd, &mut scratch.backward);
+        prepared.each(part, frames, |plane, sources, rows, target| {
             plane
                 .backward()
-                .rows(simd, source, rows, target, scratch, (self.mode)(plane));
+                .rows(simd, &sources[0], rows, target, scratch, (self.mode)(plane));
         });
         Ok(())
     }

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use evener_runtime::{Part, Structure, Work};
 
+use super::Scratch;
 use super::executor::{FrameExecutor, Frames};
 use super::plane::{Plane, share};
-use super::{FilterService, Scratch};
+use super::prepared::Prepared;
 use crate::exec::access::Target;
 use crate::exec::batched;
 use crate::exec::cost::Predicted;
@@ -29,13 +30,13 @@ impl FrameExecutor for Batched {
     }
 
     /// There are none if a plane cannot run so, or the planes between passes are too large.
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        let planes = service.computed();
+    fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
+        let planes = prepared.computed();
         let planes: Option<Vec<&batched::Batched>> =
             planes.map(|(_, p)| p.batched.as_ref()).collect();
         let planes = planes.filter(|planes| !planes.is_empty())?;
         let bytes: usize = planes.iter().map(|plane| plane.intermediate_bytes()).sum();
-        let items = |pass: usize| items(service, pass);
+        let items = |pass: usize| items(prepared, pass);
         (bytes <= MAX_BYTES).then(|| (0..).map_while(items).collect())
     }
 
@@ -45,13 +46,13 @@ impl FrameExecutor for Batched {
 
     fn run(
         &self,
-        service: &FilterService,
+        prepared: &Prepared,
         part: &Part,
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let count = items(service, part.pass).unwrap_or(1);
-        for (p, plane) in service.computed() {
+        let count = items(prepared, part.pass).unwrap_or(1);
+        for (p, plane) in prepared.computed() {
             let held = |rows: &Range<usize>| -> Vec<Target<'_>> {
                 let samples = frames.outputs.iter().map(|output| output.plane(p));
                 samples
@@ -70,13 +71,13 @@ impl FrameExecutor for Batched {
             }
             // Sources are read by the first pass, targets written by the last.
             let inputs = if part.pass == 0 { frames.inputs } else { &[] };
-            let sources = inputs.iter().map(|input| input.plane(p));
+            let sources = inputs.iter().map(|input| input[0].plane(p));
             let sources: Vec<_> = sources.map(|samples| plane.source(samples)).collect();
             let mut targets = match batched.is_last(part.pass) {
                 true => held(&rows),
                 false => Vec::new(),
             };
-            let (simd, scratch) = (service.simd, &mut scratch.batched);
+            let (simd, scratch) = (prepared.simd, &mut scratch.batched);
             batched.rows(simd, &sources, part.pass, rows, &mut targets, scratch);
         }
         Ok(())
@@ -84,8 +85,8 @@ impl FrameExecutor for Batched {
 }
 
 /// Items of a pass: the rows of the lowest plane that has it.
-fn items(service: &FilterService, pass: usize) -> Option<u32> {
-    let planes = service.computed();
+fn items(prepared: &Prepared, pass: usize) -> Option<u32> {
+    let planes = prepared.computed();
     let planes = planes.filter_map(|(_, plane)| plane.batched.as_ref());
     let heights = planes.filter_map(|plane| plane.passes().nth(pass));
     heights.map(|(_, need)| need.height().max(1) as u32).min()

@@ -1,9 +1,10 @@
-//! What a structure is to the service.
+//! What a structure is to the prepared.
 
 use evener_runtime::{Part, Structure, Work};
 
 use super::plane::Plane;
-use super::{FilterService, Scratch, backward, batched, sequential, tiled};
+use super::prepared::Prepared;
+use super::{Scratch, backward, batched, sequential, tiled};
 use crate::exec::cost::Predicted;
 use crate::frame::Frame;
 use crate::structures::{FARM, TILED};
@@ -17,8 +18,8 @@ pub(crate) trait FrameExecutor: Sync {
     fn prepare(&self, _plane: &Plane) {}
 
     /// Items of each pass; `None` if the graph cannot run so. One pass over all rows, unless a structure says otherwise.
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some(vec![service.items()])
+    fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
+        Some(vec![prepared.items()])
     }
 
     /// What a plane costs of which all is predicted.
@@ -35,23 +36,25 @@ pub(crate) trait FrameExecutor: Sync {
     /// The graph cannot run so.
     fn run(
         &self,
-        service: &FilterService,
+        prepared: &Prepared,
         part: &Part,
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String>;
 }
 
-/// The frames that a part is about: one, except in a group.
+/// The frames that a part is about: of one unit, except in a group. A unit may have several inputs.
 #[derive(Clone, Copy)]
 pub(crate) struct Frames<'a> {
-    pub inputs: &'a [&'a Frame],
+    pub inputs: &'a [&'a [&'a Frame]],
     pub outputs: &'a [&'a Frame],
+    /// Items of each unit, in a structure with one computing pass.
+    pub items: u32,
 }
 
 impl<'a> Frames<'a> {
     /// The only one, outside a group.
-    pub fn first(&self) -> (&'a Frame, &'a Frame) {
+    pub fn first(&self) -> (&'a [&'a Frame], &'a Frame) {
         (self.inputs[0], self.outputs[0])
     }
 }

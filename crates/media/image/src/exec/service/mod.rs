@@ -4,25 +4,20 @@ mod backward;
 mod batched;
 pub(crate) mod executor;
 mod plane;
+pub(crate) mod prepared;
 mod sequential;
 mod tiled;
 
-use std::ops::Range;
-
 use evener_runtime::device::OnDevice;
-use evener_runtime::{Flow, Part, Service, Shape, Simd, Structure};
+use evener_runtime::{Part, Service, Shape, Simd, Structure};
 
-use super::access::{Source, Target};
-use super::cost::{self, Predicted};
 use crate::device::Plan;
-use crate::format::{Depth, Format, Timing};
+use crate::format::{Format, Timing};
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
-use crate::kernels::BATCH;
-use crate::kernels::convert::Scale;
 
-use executor::{EXECUTORS, FrameExecutor, Frames};
-use plane::{Plane, share};
+use executor::Frames;
+use prepared::Prepared;
 
 /// Private memory of one worker.
 #[derive(Default)]
@@ -42,30 +37,19 @@ pub struct FilterService {
     input: Format,
     output: Format,
     timing: Option<Timing>,
-    simd: Simd,
-    planes: Vec<Plane>,
+    prepared: Prepared,
     device: Option<Plan>,
 }
 
 impl FilterService {
     /// Prepares `bound`; `key` names graph and format for remembered plans. Tiles are sized to `private_cache` bytes.
     pub fn new(bound: &Bound, key: String, private_cache: usize, simd: Simd) -> Self {
-        let values = bound.input.depth == Depth::F32;
-        let planes = bound.planes.iter().enumerate();
-        let planes = planes.map(|(p, graph)| {
-            let scales = (
-                Scale::new(bound.input.codes(p)),
-                Scale::new(bound.output.codes(p)),
-            );
-            Plane::new(graph, scales, values, private_cache, simd)
-        });
         FilterService {
             key,
             input: bound.input,
             output: bound.output,
             timing: None,
-            simd,
-            planes: planes.collect(),
+            prepared: Prepared::new(bound, private_cache, simd),
             device: Plan::new(bound),
         }
     }
@@ -105,58 +89,17 @@ impl FilterService {
         output: &Samples,
         scratch: &mut Scratch,
     ) {
-        let plane = &self.planes[index];
-        let rows = 0..plane.graph.size.h as usize;
-        let mut target = plane.target(output, rows.clone());
-        let (source, scratch) = (plane.source(input), &mut scratch.tiled);
-        plane.rows(self.simd, &source, rows, &mut target, scratch);
+        self.prepared.compute_plane(index, input, output, scratch);
     }
 
     /// Writes the planes of an output whose result is known beforehand.
     pub(crate) fn fill_constant(&self, frame: &Frame) {
-        for (p, plane) in self.planes.iter().enumerate() {
-            if let Some(value) = plane.constant() {
-                let rows = 0..plane.graph.size.h as usize;
-                plane.target(frame.plane(p), rows).fill(value);
-            }
-        }
+        self.prepared.fill_constant(frame);
     }
 
     /// The number of planes of a frame that are read, from the first one on. The content of later planes changes nothing.
     pub fn planes_read(&self) -> usize {
-        self.computed().map(|(p, _)| p + 1).max().unwrap_or(0)
-    }
-
-    /// Items of a unit under every structure with one computing pass.
-    fn items(&self) -> u32 {
-        let heights = self.computed().map(|(_, plane)| plane.graph.size.h);
-        heights.min().unwrap_or(1)
-    }
-
-    /// The planes whose result is not known beforehand, with their indices.
-    fn computed(&self) -> impl Iterator<Item = (usize, &Plane)> {
-        let planes = self.planes.iter().enumerate();
-        planes.filter(|(_, plane)| plane.constant().is_none())
-    }
-
-    /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
-    fn each(
-        &self,
-        part: &Part,
-        frames: Frames<'_>,
-        mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
-    ) {
-        let (input, output) = frames.first();
-        let count = self.items();
-        for (p, plane) in self.computed() {
-            let rows = share(&part.items, count, plane.graph.size.h);
-            if rows.is_empty() {
-                continue;
-            }
-            let mut target = plane.target(output.plane(p), rows.clone());
-            let source = plane.source(input.plane(p));
-            body(plane, &source, rows, &mut target);
-        }
+        self.prepared.planes_read()
     }
 }
 
@@ -185,42 +128,13 @@ impl Service for FilterService {
 
     fn prepare(&self, structure: &'static Structure) {
         if let Some(executor) = executor::of(structure) {
-            self.computed()
-                .for_each(|(_, plane)| executor.prepare(plane));
+            let planes = self.prepared.computed();
+            planes.for_each(|(_, plane)| executor.prepare(plane));
         }
     }
 
     fn shapes(&self, _private_cache: usize) -> Vec<Shape> {
-        let items = self.items();
-        let predicted: Vec<Predicted> = self
-            .computed()
-            .map(|(_, plane)| plane.predicted(self.input.depth))
-            .collect();
-        let shape = |executor: &&dyn FrameExecutor| {
-            let (structure, passes) = (executor.structure(), executor.passes(self)?);
-            let grains = match structure.flow {
-                Flow::Farm => (1, 1),
-                // A row of a batch has eight frames.
-                Flow::Grouped => (items.div_ceil(8).max(1), (items / 256).max(1)),
-                _ => (items.div_ceil(16).max(1), (items / 256).max(1)),
-            };
-            Some(Shape {
-                structure,
-                default_grain: grains.0,
-                min_grain: grains.1,
-                passes,
-                steps: Vec::new(),
-                lines: Vec::new(),
-                pass_names: Vec::new(),
-                device_pass: None,
-                units: match structure.flow {
-                    Flow::Grouped => BATCH as u32,
-                    _ => 1,
-                },
-                work: cost::total(predicted.iter().map(|plane| executor.work(plane))),
-            })
-        };
-        EXECUTORS.iter().filter_map(shape).collect()
+        self.prepared.shapes()
     }
 
     fn run(
@@ -240,10 +154,15 @@ impl Service for FilterService {
         outputs: &[&Frame],
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let structure = part.structure;
-        let executor = executor::of(structure)
-            .ok_or_else(|| format!("filters have no structure {structure}"))?;
-        executor.run(self, part, Frames { inputs, outputs }, scratch)
+        let inputs: Vec<&[&Frame]> = inputs.iter().map(std::slice::from_ref).collect();
+        let inputs = &inputs[..];
+        let items = self.prepared.items();
+        let frames = Frames {
+            inputs,
+            outputs,
+            items,
+        };
+        self.prepared.run(part, frames, scratch)
     }
 
     fn device(&self) -> Option<&dyn OnDevice<Frame, Frame>> {

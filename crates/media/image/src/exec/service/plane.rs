@@ -14,15 +14,15 @@ use crate::exec::moved::Moved;
 use crate::exec::sequential::{self, Sequential};
 use crate::exec::tiled::{self, Tiled};
 use crate::format::Depth;
-use crate::frame::Samples;
+use crate::frame::{Frame, Samples};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::convert::Scale;
 
 /// The executors of one plane. Those of a single structure are made when it first runs.
 pub(crate) struct Plane {
     pub(super) graph: PlaneGraph,
-    /// The scales of codes in frames that are read and in frames that are written.
-    scales: (Scale, Scale),
+    /// The scales of codes in the plane that is read and in others, and of those that are written.
+    scales: (Vec<Scale>, Scale),
     /// Whether frames that are read have values instead of codes.
     values: bool,
     /// Heights of the passes of `sequential`.
@@ -40,7 +40,7 @@ pub(crate) struct Plane {
 impl Plane {
     pub(super) fn new(
         graph: &PlaneGraph,
-        scales: (Scale, Scale),
+        scales: (Vec<Scale>, Scale),
         values: bool,
         private_cache: usize,
         simd: Simd,
@@ -63,12 +63,24 @@ impl Plane {
     pub(super) fn constant(&self) -> Option<f32> {
         match self.graph.result {
             Port::Constant(value) => Some(value),
-            Port::Source | Port::Stage(_) => None,
+            Port::Source | Port::Other(_) | Port::Stage(_) => None,
         }
     }
 
     pub(super) fn source<'a>(&self, samples: &'a Samples) -> Source<'a> {
-        Source::new(samples, self.graph.source, self.scales.0)
+        Source::new(samples, self.graph.source, self.scales.0[0])
+    }
+
+    /// The plane of the graph, which is `index` of the first frame, and the others that it reads.
+    pub(super) fn sources<'a>(&self, frames: &[&'a Frame], index: usize) -> Vec<Source<'a>> {
+        let own = index.min(frames[0].format().planes() - 1);
+        let others = self.graph.others.iter().zip(&self.scales.0[1..]);
+        let others = others.map(|(other, &scale)| {
+            Source::new(frames[other.frame].plane(other.plane), other.size, scale)
+        });
+        std::iter::once(self.source(frames[0].plane(own)))
+            .chain(others)
+            .collect()
     }
 
     pub(super) fn target<'a>(&self, samples: &'a Samples, rows: Range<usize>) -> Target<'a> {
@@ -79,14 +91,14 @@ impl Plane {
     pub(super) fn rows(
         &self,
         simd: Simd,
-        source: &Source<'_>,
+        sources: &[Source<'_>],
         rows: Range<usize>,
         target: &mut Target<'_>,
         scratch: &mut tiled::Scratch,
     ) {
         match &self.moved {
-            Some(moved) => moved.rows(simd, source, rows, target),
-            None => self.tiled.rows(simd, source, rows, target, scratch),
+            Some(moved) => moved.rows(simd, &sources[0], rows, target),
+            None => self.tiled.rows(simd, sources, rows, target, scratch),
         }
     }
 

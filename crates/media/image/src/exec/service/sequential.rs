@@ -2,9 +2,10 @@
 
 use evener_runtime::{Part, Structure, Work};
 
+use super::Scratch;
 use super::executor::{FrameExecutor, Frames};
 use super::plane::{Plane, share};
-use super::{FilterService, Scratch};
+use super::prepared::Prepared;
 use crate::exec::cost::Predicted;
 use crate::structures::SEQUENTIAL;
 
@@ -19,8 +20,8 @@ impl FrameExecutor for Sequential {
         plane.sequential();
     }
 
-    fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
-        Some((0..).map_while(|pass| items(service, pass)).collect())
+    fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
+        Some((0..).map_while(|pass| items(prepared, pass)).collect())
     }
 
     fn work(&self, plane: &Predicted) -> Work {
@@ -33,14 +34,14 @@ impl FrameExecutor for Sequential {
 
     fn run(
         &self,
-        service: &FilterService,
+        prepared: &Prepared,
         part: &Part,
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         let (input, output) = frames.first();
-        let count = items(service, part.pass).unwrap_or(1);
-        for (p, plane) in service.computed() {
+        let count = items(prepared, part.pass).unwrap_or(1);
+        for (p, plane) in prepared.computed() {
             let Some(&height) = plane.heights.get(part.pass) else {
                 continue;
             };
@@ -49,11 +50,11 @@ impl FrameExecutor for Sequential {
                 continue;
             }
             let stages = plane.sequential();
-            let source = plane.source(input.plane(p));
+            let source = plane.source(input[0].plane(p));
             let mut target = stages
                 .is_last(part.pass)
                 .then(|| plane.target(output.plane(p), rows.clone()));
-            let (simd, scratch) = (service.simd, &mut scratch.sequential);
+            let (simd, scratch) = (prepared.simd, &mut scratch.sequential);
             stages.rows(simd, &source, part.pass, rows, target.as_mut(), scratch);
         }
         Ok(())
@@ -61,8 +62,8 @@ impl FrameExecutor for Sequential {
 }
 
 /// Items of a pass: the rows of the lowest plane that has it.
-fn items(service: &FilterService, pass: usize) -> Option<u32> {
-    let heights = service.computed();
+fn items(prepared: &Prepared, pass: usize) -> Option<u32> {
+    let heights = prepared.computed();
     let heights = heights.filter_map(|(_, plane)| plane.heights.get(pass));
     heights.min().copied()
 }

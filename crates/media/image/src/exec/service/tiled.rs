@@ -2,8 +2,9 @@
 
 use evener_runtime::{Part, Structure, Work};
 
+use super::Scratch;
 use super::executor::{FrameExecutor, Frames};
-use super::{FilterService, Scratch};
+use super::prepared::Prepared;
 use crate::exec::cost::Predicted;
 
 pub(super) struct Tiled(pub &'static Structure);
@@ -19,14 +20,14 @@ impl FrameExecutor for Tiled {
 
     fn run(
         &self,
-        service: &FilterService,
+        prepared: &Prepared,
         part: &Part,
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let (simd, scratch) = (service.simd, &mut scratch.tiled);
-        service.each(part, frames, |plane, source, rows, target| {
-            plane.rows(simd, source, rows, target, scratch);
+        let (simd, scratch) = (prepared.simd, &mut scratch.tiled);
+        prepared.each(part, frames, |plane, sources, rows, target| {
+            plane.rows(simd, sources, rows, target, scratch);
         });
         Ok(())
     }

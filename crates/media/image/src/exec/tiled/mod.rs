@@ -25,6 +25,7 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::kernels::STRIP;
 use crate::stage::RowContext;
+pub use reader::MOST_INPUTS;
 use reader::Reader;
 use ring::Ring;
 pub use tile_size::TileSize;
@@ -72,11 +73,12 @@ impl Tiled {
         &self.tile
     }
 
-    /// Computes output rows `rows`, which are those `target` holds.
+    /// Computes output rows `rows`, which are those `target` holds. `sources` has the plane of the graph first, then the
+    /// others.
     pub fn rows(
         &self,
         simd: Simd,
-        source: &Source<'_>,
+        sources: &[Source<'_>],
         rows: Range<usize>,
         target: &mut Target<'_>,
         scratch: &mut Scratch,
@@ -91,17 +93,17 @@ impl Tiled {
         };
         let mut tile = self.first(job);
         // The first tile prefetches for itself, a step ahead; each later one was prefetched by the tile before it.
-        let mut own = tile.map_or(Rect::default(), |first| self.reads(source, first, scratch));
+        let mut own = tile.map_or(Rect::default(), |first| self.reads(sources, first, scratch));
         while let Some(this) = tile {
             tile = self.after(this, job);
-            let next = tile.map_or(Rect::default(), |next| self.reads(source, next, scratch));
+            let next = tile.map_or(Rect::default(), |next| self.reads(sources, next, scratch));
             let work = TileWork {
                 tile: this,
                 own,
                 next,
                 top,
             };
-            self.compute_tile(simd, source, &work, target, scratch);
+            self.compute_tile(simd, sources, &work, target, scratch);
             own = Rect::default();
         }
     }
@@ -128,25 +130,27 @@ impl Tiled {
 
     /// The region of codes that `tile` reads for warps, for which no hardware prefetches. For values, warps prefetch
     /// themselves, more precisely.
-    fn reads(&self, source: &Source<'_>, tile: Rect, scratch: &mut Scratch) -> Rect {
+    fn reads(&self, sources: &[Source<'_>], tile: Rect, scratch: &mut Scratch) -> Rect {
         let rows = tile.width() == self.size.w as usize;
-        if !self.scattered || rows || source.row_view().is_some() {
+        if !self.scattered || rows || sources[0].row_view().is_some() {
             return Rect::default();
         }
         infer_regions(&self.nodes, tile, &mut scratch.needs);
         let reading = self.nodes.iter().zip(&scratch.needs);
         reading
-            .filter(|(node, _)| node.inputs.contains(&Input::Source))
-            .fold(Rect::default(), |all, (node, need)| {
-                all.union(&node.source(*need))
+            .flat_map(|(node, need)| {
+                let inputs = node.inputs.iter().enumerate();
+                let own = inputs.filter(|(_, input)| **input == Input::Source);
+                own.map(|(k, _)| node.source(k, *need))
             })
+            .fold(Rect::default(), |all, region| all.union(&region))
     }
 
     /// Computes a tile block by block. Blocks go up where some node is read upwards.
     fn compute_tile(
         &self,
         simd: Simd,
-        source: &Source<'_>,
+        sources: &[Source<'_>],
         work: &TileWork,
         target: &mut Target<'_>,
         scratch: &mut Scratch,
@@ -155,12 +159,12 @@ impl Tiled {
         let upwards = goes_upwards(&scratch.demands, self.nodes.len(), blocks);
         for step in 0..blocks {
             if step + 1 < blocks {
-                source.prefetch(share(work.own, step + 1, blocks));
+                sources[0].prefetch(share(work.own, step + 1, blocks));
             }
-            source.prefetch(share(work.next, step, blocks));
+            sources[0].prefetch(share(work.next, step, blocks));
             let block = if upwards { blocks - 1 - step } else { step };
-            self.intermediate_rows(simd, source, block, scratch);
-            self.output_rows(simd, source, work, block, target, scratch);
+            self.intermediate_rows(simd, sources, block, scratch);
+            self.output_rows(simd, sources, work, block, target, scratch);
         }
     }
 
@@ -187,7 +191,7 @@ impl Tiled {
     fn intermediate_rows(
         &self,
         simd: Simd,
-        source: &Source<'_>,
+        sources: &[Source<'_>],
         block: usize,
         scratch: &mut Scratch,
     ) {
@@ -209,7 +213,7 @@ impl Tiled {
             let (before, rest) = rings.split_at_mut(i);
             let ring = &mut rest[0];
             let missing = ring.missing(rows);
-            let reader = Reader::new(&self.nodes[i], source, before);
+            let reader = Reader::new(&self.nodes[i], sources, before);
             for y in missing.clone().step_by(STRIP) {
                 let strip = y..missing.end.min(y + STRIP as i32);
                 let columns = columns_read(&self.nodes, i, needs, strip.clone());
@@ -224,7 +228,7 @@ impl Tiled {
     fn output_rows(
         &self,
         simd: Simd,
-        source: &Source<'_>,
+        sources: &[Source<'_>],
         work: &TileWork,
         block: usize,
         target: &mut Target<'_>,
@@ -240,7 +244,7 @@ impl Tiled {
             ..
         } = scratch;
         let mut context = RowContext { simd, temp };
-        let reader = Reader::new(&self.nodes[last], source, &rings[..last]);
+        let reader = Reader::new(&self.nodes[last], sources, &rings[..last]);
         let rows = demands[block * self.nodes.len() + last].clone();
         let (x0, width, stride) = (work.tile.x0, work.tile.width(), self.size.w as usize);
         let at = |y: i32| (y - work.top) as usize * stride + x0 as usize;

@@ -7,26 +7,36 @@ use crate::kernels::STRIP;
 use crate::row_view::RowView;
 use crate::stage::RowContext;
 
+/// The most inputs of a stage.
+pub const MOST_INPUTS: usize = 4;
+
 /// Samples of rows between pointwise stages that stay in the level-1 cache.
 const L1_SAMPLES: usize = 4096;
 
 /// A node and its inputs.
 pub(super) struct Reader<'a> {
     node: &'a FusedNode,
+    /// The plane that a copy converts.
     source: &'a Source<'a>,
-    inputs: [Option<RowView<'a>>; 2],
+    inputs: [Option<RowView<'a>>; MOST_INPUTS],
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(node: &'a FusedNode, source: &'a Source<'a>, rings: &'a [Ring]) -> Self {
-        let mut inputs = [None, None];
+    /// `sources` has the plane of the graph first, then the others.
+    pub(super) fn new(node: &'a FusedNode, sources: &'a [Source<'a>], rings: &'a [Ring]) -> Self {
+        let mut inputs = [None; MOST_INPUTS];
         for (slot, input) in inputs.iter_mut().zip(&node.inputs) {
             *slot = match input {
                 Input::Node(j) if !rings[*j].is_empty() => Some(rings[*j].view()),
                 Input::Node(_) => Some(RowView::empty()),
-                Input::Source => source.row_view(),
+                Input::Source => sources[0].row_view(),
+                Input::Other(i) => sources[i + 1].row_view(),
             };
         }
+        let source = match node.inputs[..] {
+            [Input::Other(i)] => &sources[i + 1],
+            _ => &sources[0],
+        };
         Reader {
             node,
             source,
@@ -105,19 +115,21 @@ impl<'a> Reader<'a> {
     fn op(&self, context: &mut RowContext<'_>, y: i32, x0: i32, out: &mut [&mut [f32]]) {
         let (x, sy) = (x0 + self.node.offset.0, y + self.node.offset.1);
         match (&self.node.op, &self.inputs) {
-            (Op::Copy, [None, _]) => {
+            (Op::Copy, [None, ..]) => {
                 for (out, y) in out.iter_mut().zip(sy..) {
                     self.source.load(context.simd, y, x, out);
                 }
             }
-            (Op::Copy, [Some(lines), _]) => {
+            (Op::Copy, [Some(lines), ..]) => {
                 for (out, y) in out.iter_mut().zip(y..) {
                     out.copy_from_slice(Self::copied(self.node, lines, y, x0, out.len()));
                 }
             }
-            (Op::Stage(stage), [Some(a), None]) => stage.rows(context, &[*a], sy, x, out),
-            (Op::Stage(stage), [Some(a), Some(b)]) => stage.rows(context, &[*a, *b], sy, x, out),
-            (Op::Stage(_), [None, _]) => unreachable!("a stage reads values"),
+            (Op::Stage(stage), inputs) => {
+                let inputs = inputs.map(|view| view.unwrap_or(RowView::empty()));
+                let count = self.node.inputs.len();
+                stage.rows(context, &inputs[..count], sy, x, out);
+            }
         }
     }
 }

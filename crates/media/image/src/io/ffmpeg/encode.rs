@@ -62,6 +62,15 @@ impl Partial {
     }
 }
 
+/// What `ffmpeg` does besides what it does anyway.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Further<'a> {
+    /// Arguments of users.
+    pub arguments: &'a [OsString],
+    /// Filters, as for `-vf`.
+    pub filters: Option<&'a str>,
+}
+
 /// Where FFmpeg writes.
 enum Staging {
     File(Staged),
@@ -85,10 +94,11 @@ impl Encoder {
     ) -> Result<Encoder, Error> {
         let path = path.as_ref();
         let kind = Kind::of(tools, path, &[])?;
-        Encoder::of_kind(kind, tools, path, format, timing, source, origin, &[])
+        let further = Further::default();
+        Encoder::of_kind(kind, tools, path, format, timing, source, origin, further)
     }
 
-    /// The same for a name whose [`Kind`] is known, with further arguments of `ffmpeg`.
+    /// The same for a name whose [`Kind`] is known, with what `ffmpeg` does besides.
     #[allow(clippy::too_many_arguments)] // One more than `create`.
     pub(crate) fn of_kind(
         kind: Kind,
@@ -98,14 +108,14 @@ impl Encoder {
         timing: &Timing,
         source: &SourceFile,
         origin: Option<&Origin>,
-        further: &[OsString],
+        further: Further<'_>,
     ) -> Result<Encoder, Error> {
         if format.depth == Depth::F32 {
             let name = one_line(&path.to_string_lossy());
             return Err(Error::FloatFrames { name });
         }
         let mut joint = Joint::new(tools, path, source, origin)?;
-        joint.further = further.to_vec();
+        joint.further = further.arguments.to_vec();
         let (name, path) = (joint.name.as_str(), joint.path.as_path());
         let (staging, target) = match Numbered::of(&joint.path) {
             Some(pictures) if kind == Kind::Pictures => {
@@ -119,13 +129,20 @@ impl Encoder {
                 (Staging::File(staged), target)
             }
         };
-        let (options, lost) = options(kind, &joint.extension(), format, timing, origin);
+        let (options, lost) = options(
+            kind,
+            &joint.extension(),
+            format,
+            timing,
+            origin,
+            further.filters,
+        );
         let mut arguments = split_args(
             // Level `info` shows what the encoder takes.
             "-v level+info -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
         );
         arguments.extend(options);
-        arguments.extend_from_slice(further);
+        arguments.extend_from_slice(further.arguments);
         arguments.push(file_argument(&target));
         let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
         let pipes = (Stdio::piped(), Stdio::null());
@@ -321,6 +338,7 @@ fn options(
     format: &Format,
     timing: &Timing,
     origin: Option<&Origin>,
+    rest: Option<&str>,
 ) -> (Vec<OsString>, Vec<String>) {
     let mut options = OutputOptions {
         kind,
@@ -339,7 +357,8 @@ fn options(
         options.mastering(origin);
         options.others(origin);
     }
-    let filters = options.filters;
+    let mut filters = options.filters;
+    filters.extend(rest.map(str::to_owned));
     if !filters.is_empty() {
         let filters = filters.join(",");
         options.arguments.extend(["-vf".into(), filters.into()]);

@@ -21,6 +21,7 @@ pub(crate) use arguments::check as check_arguments;
 pub use child::kill_programs;
 pub use decode::Decoder;
 pub use encode::Encoder;
+pub(crate) use encode::Further;
 pub(crate) use encode::Partial;
 pub(crate) use kind::Kind;
 pub use origin::{Colour, Origin};

@@ -1,0 +1,68 @@
+//! `fps`: frames are repeated or left out for a constant rate.
+
+use super::{Arg, Entry, Filter, Role};
+use crate::format::{Ratio, Timing, Video};
+use crate::sequence::rate::{AtRate, frames_at};
+use crate::sequence::{Passing, Sequence};
+use crate::times;
+
+pub const ENTRY: Entry = Entry {
+    name: "fps",
+    aliases: &[],
+    about: "repeat or drop frames for a constant rate",
+    args: &[Arg::optional(
+        "fps",
+        "25",
+        "frames per second: 25, 29.97, 30000/1001, ntsc, pal or film",
+    )],
+    role: Role::EveryPlane,
+    build: |args| {
+        let rate = args.parsed("fps", rate)?;
+        Ok(Box::new(Fps { rate }))
+    },
+};
+
+fn rate(text: &str) -> Result<Ratio, String> {
+    match text {
+        "ntsc" => times::rate("30000/1001"),
+        "pal" => times::rate("25"),
+        "film" => times::rate("24"),
+        "ntsc_film" => times::rate("24000/1001"),
+        text => times::rate(text),
+    }
+}
+
+struct Fps {
+    rate: Ratio,
+}
+
+impl Filter for Fps {
+    fn video(&self, inputs: &[Video]) -> Result<Video, String> {
+        let Video { format, timing } = inputs[0];
+        Ok(Video {
+            format,
+            timing: Timing {
+                rate: self.rate,
+                ..timing
+            },
+        })
+    }
+
+    fn sequence(&self) -> Option<&dyn Sequence> {
+        Some(self)
+    }
+}
+
+impl Sequence for Fps {
+    fn start(&self, _: &[Video]) -> Box<dyn Passing> {
+        Box::new(AtRate::new(self.rate, false))
+    }
+
+    fn is_steady_after(&self, _: bool) -> bool {
+        true
+    }
+
+    fn frames(&self, inputs: &[u64], videos: &[Video]) -> Option<u64> {
+        Some(frames_at(inputs[0], videos[0].timing.rate, self.rate))
+    }
+}

@@ -1,0 +1,200 @@
+//! Graphs with filters of FFmpeg that are not here: the `ffmpeg` that writes the output computes them.
+//!
+//! A graph is divided at one stream. What comes before it is computed here, and all that comes after it by `ffmpeg`.
+
+use super::error::GraphError;
+use super::parse::{Call, Graph};
+use super::wiring::Link;
+use crate::filters::foreign;
+
+/// What `ffmpeg` computes of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// A graph of one input and one output, as for `-vf`.
+    pub text: String,
+    /// The filters for which it is needed.
+    pub names: Vec<&'static str>,
+}
+
+impl Graph {
+    /// Divides a graph before the filters that are not here.
+    pub(super) fn divide(self) -> Result<(Graph, Option<Rest>), GraphError> {
+        let is_foreign = |call: &Call| call.entry.name == foreign::ENTRY.name;
+        let mut names: Vec<&'static str> = Vec::new();
+        for call in self.filters.iter().filter(|call| is_foreign(call)) {
+            if !names.contains(&call.name) {
+                names.push(call.name);
+            }
+        }
+        if names.is_empty() {
+            return Ok((self, None));
+        }
+        let mut later: Vec<bool> = self.filters.iter().map(is_foreign).collect();
+        let stream = loop {
+            // What reads what is computed later is computed later.
+            for at in 0..later.len() {
+                later[at] |= self.filters[at]
+                    .inputs
+                    .iter()
+                    .any(|link| reads(*link, &later));
+            }
+            let entering = self.entering(&later);
+            let latest = entering.iter().filter_map(|link| match link {
+                Link::Output { call, .. } => Some(*call),
+                Link::Input(_) => None,
+            });
+            match (&entering[..], latest.max()) {
+                ([one], _) => break *one,
+                (_, Some(call)) => later[call] = true,
+                (_, None) => return Err(self.several(&names)),
+            }
+        };
+        let text = self.text_of(&later, stream);
+        Ok((self.before(&later, stream)?, Some(Rest { text, names })))
+    }
+
+    /// The streams that filters computed later read of others.
+    fn entering(&self, later: &[bool]) -> Vec<Link> {
+        let mut entering: Vec<Link> = Vec::new();
+        for (call, _) in self.filters.iter().zip(later).filter(|(_, later)| **later) {
+            for link in &call.inputs {
+                if !reads(*link, later) && !entering.contains(link) {
+                    entering.push(*link);
+                }
+            }
+        }
+        entering
+    }
+
+    fn several(&self, names: &[&'static str]) -> GraphError {
+        let first = self.filters.iter().find(|call| names.contains(&call.name));
+        GraphError::Label {
+            column: first.map_or(1, |call| call.column),
+            problem: format!(
+                "`{}` is a filter of ffmpeg, and needs several inputs; run ffmpeg for this graph",
+                names.join("`, `")
+            ),
+        }
+    }
+
+    /// The filters that are computed later, as text. The first one reads `stream`, without a label.
+    fn text_of(&self, later: &[bool], stream: Link) -> String {
+        let label = |link: Link| match link {
+            Link::Output { call, pad } => format!("[s{call}_{pad}]"),
+            Link::Input(number) => format!("[i{number}]"),
+        };
+        let kept = || self.filters.iter().enumerate().filter(|(at, _)| later[*at]);
+        let readers = kept().flat_map(|(_, call)| &call.inputs);
+        let times = readers.filter(|link| **link == stream).count();
+        let mut parts = Vec::new();
+        if times > 1 {
+            let labels: String = (0..times).map(|n| format!("[in{n}]")).collect();
+            parts.push(format!("split={times}{labels}"));
+        }
+        let mut read = 0;
+        for (at, call) in kept() {
+            let mut part = String::new();
+            for link in &call.inputs {
+                if *link != stream {
+                    part += &label(*link);
+                } else if times > 1 {
+                    part += &format!("[in{read}]");
+                    read += 1;
+                }
+            }
+            part += &call.text;
+            for pad in 0..call.filter.outputs() {
+                let link = Link::Output { call: at, pad };
+                if link != self.result {
+                    part += &label(link);
+                }
+            }
+            parts.push(part);
+        }
+        parts.join(";")
+    }
+
+    /// The filters that are computed here.
+    fn before(self, later: &[bool], stream: Link) -> Result<Graph, GraphError> {
+        let mut places = Vec::new();
+        let mut kept = 0;
+        for later in later {
+            places.push(kept);
+            kept += usize::from(!later);
+        }
+        let moved = |link: Link| match link {
+            Link::Output { call, pad } => Link::Output {
+                call: places[call],
+                pad,
+            },
+            input => input,
+        };
+        let calls = self
+            .filters
+            .into_iter()
+            .zip(later)
+            .filter(|(_, later)| !**later);
+        let filters: Vec<Call> = calls
+            .map(|(call, _)| Call {
+                inputs: call.inputs.iter().map(|&link| moved(link)).collect(),
+                ..call
+            })
+            .collect();
+        match filters.is_empty() {
+            true => Graph::parse("null"),
+            false => Ok(Graph {
+                filters,
+                result: moved(stream),
+            }),
+        }
+    }
+}
+
+/// Whether a link leads from what is computed later.
+fn reads(link: Link, later: &[bool]) -> bool {
+    matches!(link, Link::Output { call, .. } if later[call])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_is_divided_before_filters_of_ffmpeg() {
+        for (text, here, rest) in [
+            (
+                "scale=64:48,drawtext=text=a",
+                "scale=64:48",
+                "drawtext=text=a",
+            ),
+            (
+                "drawtext=text='a, b',hflip",
+                "null",
+                "drawtext=text='a, b'[s0_0];[s0_0]hflip",
+            ),
+            (
+                "fps=10,split[a][b];[a]palettegen[p];[b][p]paletteuse",
+                "fps=10",
+                "split[s1_0][s1_1];[s1_0]palettegen[s2_0];[s1_1][s2_0]paletteuse",
+            ),
+            (
+                "[0:v]palettegen[p];[0:v][p]paletteuse",
+                "null",
+                "split=2[in0][in1];[in0]palettegen[s0_0];[in1][s0_0]paletteuse",
+            ),
+            (
+                "split[a][b];[a]noise[c];[b][c]hstack",
+                "null",
+                "split[s0_0][s0_1];[s0_0]noise[s1_0];[s0_1][s1_0]hstack",
+            ),
+        ] {
+            let (graph, divided) = Graph::parse_with_rest(text).unwrap();
+            let plain = Graph::parse(here).unwrap();
+            assert_eq!(graph.to_string(), plain.to_string(), "{text}");
+            assert_eq!(divided.unwrap().text, rest, "{text}");
+        }
+        assert_eq!(Graph::parse_with_rest("blur").unwrap().1, None);
+        let wrong = Graph::parse_with_rest("[0:v][1:v]lut2").unwrap_err();
+        assert!(wrong.to_string().contains("several inputs"), "{wrong}");
+    }
+}
