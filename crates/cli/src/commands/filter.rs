@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use evener_image::Ratio;
-use evener_image::graph::{Graph, Planes};
+use evener_image::graph::{Graph, Parsed, Planes};
 use evener_image::io::without_prefix;
 use evener_image::session::{self, Audio, Files, Options, Selection, Session};
 use evener_runtime::Topology;
@@ -130,8 +130,12 @@ pub fn run(mut args: Args) -> Ended {
         *name = without_prefix(name);
     }
     let input = args.input.remove(0);
-    let (graph, rest) = Graph::parse_with_rest(&args.graph)
-        .map_err(|error| Failure::from(session::Error::from(error)))?;
+    let parsed = Graph::parse_for(&args.graph, &args.input);
+    let Parsed {
+        graph,
+        others,
+        rest,
+    } = parsed.map_err(|error| Failure::from(session::Error::from(error)))?;
     args.stream.check_distinct(None, &args.output)?;
 
     let signals = Signals::take()?;
@@ -147,7 +151,7 @@ pub fn run(mut args: Args) -> Ended {
             frames: args.frames,
             rate: args.fps,
         },
-        others: args.input,
+        others,
         rest,
         keep_old: args.keep_old && !args.replace,
         encoder: args.encoder,

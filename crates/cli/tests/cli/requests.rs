@@ -22,10 +22,7 @@ fn graphs_that_cannot_be() {
             "blurr",
             &["graph: ", "column 1", "`blurr`", "did you mean `blur`"],
         ),
-        (
-            "blur,nothing",
-            &["column 6", "`nothing`", "lists them all"],
-        ),
+        ("blur,nothing", &["column 6", "`nothing`", "lists them all"]),
         ("blur,,sobel", &["column 6", "no filter here"]),
         ("rotate", &["rotate", "`degrees` is missing"]),
         ("rotate=x", &["rotate", "`x` is not a number"]),

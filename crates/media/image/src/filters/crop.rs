@@ -8,10 +8,11 @@ use super::{Arg, Entry, Filter, Role};
 use crate::device::{DeviceStage, View};
 use crate::format::Size;
 use crate::geometry::Rect;
-use crate::graph::expression::{INPUT, INPUT_AND_OUTPUT};
+use crate::graph::expression::{AT_MOMENT, INPUT, INPUT_AND_OUTPUT};
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::row_view::RowView;
+use crate::sequence::{Moment, Still};
 use crate::stage::{Plane, RowContext, Stage};
 
 pub const ENTRY: Entry = Entry {
@@ -37,12 +38,17 @@ pub const ENTRY: Entry = Entry {
         let part = Part {
             w: args.length("w", INPUT, Range::Side)?,
             h: args.length("h", INPUT_AND_OUTPUT, Range::Side)?,
-            x: args.length("x", INPUT_AND_OUTPUT, Range::Inside)?,
-            y: args.length("y", INPUT_AND_OUTPUT, Range::Inside)?,
+            x: args.length("x", AT_MOMENT, Range::Inside)?,
+            y: args.length("y", AT_MOMENT, Range::Inside)?,
+            moving: false,
         };
         Ok(Box::new(Crop::Part(Box::new(part))))
     },
 };
+
+/// The values of the number and the time of a frame, in expressions.
+const N: usize = 7;
+const T: usize = 8;
 
 enum Crop {
     /// Centred, this share of each side.
@@ -52,11 +58,14 @@ enum Crop {
 }
 
 /// In luma samples.
+#[derive(Clone)]
 struct Part {
     w: Length,
     h: Length,
     x: Length,
     y: Length,
+    /// The position changes with time, and what would reach outside is moved inside.
+    moving: bool,
 }
 
 /// What is kept of a plane.
@@ -73,7 +82,7 @@ impl Crop {
         // Sizes are rounded to whole chroma samples before centring; rounding afterwards would miss the centre.
         match self {
             Crop::Part(part) => {
-                let Part { w, h, x, y } = &**part;
+                let Part { w, h, x, y, moving } = &**part;
                 let values = length::input(plane);
                 let w = w.nearest(&values)?;
                 let h = h.nearest(&length::input_and_width(plane, w))?;
@@ -87,6 +96,15 @@ impl Crop {
                     h: h / cy * cy,
                 };
                 let values = length::input_and_output(plane, (size.w, size.h));
+                if *moving {
+                    let inside =
+                        |v: f64, most: u32| v.clamp(0.0, f64::from(most)).round_ties_even() as u32;
+                    return Ok(Kept {
+                        size,
+                        x: inside(x.value(&values), luma.w - size.w),
+                        y: inside(y.value(&values), luma.h - size.h),
+                    });
+                }
                 let (x, y) = (x.nearest(&values)?, y.nearest(&values)?);
                 Ok(Kept { size, x, y })
             }
@@ -138,6 +156,23 @@ impl Crop {
 }
 
 impl Filter for Crop {
+    fn at(&self, moment: &Moment) -> Option<Still> {
+        let Crop::Part(part) = self else { return None };
+        if !part.x.moves(N, T) && !part.y.moves(N, T) {
+            return None;
+        }
+        let still = Part {
+            x: part.x.at((N, T), moment),
+            y: part.y.at((N, T), moment),
+            moving: true,
+            ..(**part).clone()
+        };
+        Some(Still {
+            key: vec![moment.n],
+            filter: Arc::new(Crop::Part(Box::new(still))),
+        })
+    }
+
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         Ok(self.kept(plane)?.size)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Filter, null};
+use super::{Filter, Joined, null};
 use crate::format::{Size, Video};
 use crate::graph::bind::Inputs;
 use crate::graph::expression::{Expression, Names};
@@ -51,8 +51,8 @@ impl Filter for Enabled {
         self.filter.join(plane, size, inputs)
     }
 
-    fn is_led(&self) -> bool {
-        self.filter.is_led()
+    fn joined(&self) -> Joined {
+        self.filter.joined()
     }
 
     fn sequence(&self) -> Option<&dyn Sequence> {

@@ -1,10 +1,13 @@
 //! The filters: one file each, one line each in [`TABLE`].
 
+use std::sync::Arc;
+
 use crate::format::{Format, Ratio, Size, Timing, Video};
 pub use crate::graph::args::Arg;
 use crate::graph::args::{ArgError, Args};
 use crate::graph::bind::Inputs;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::io::ffmpeg::Picture;
 use crate::sequence::{Moment, Sequence, Still};
 use crate::stage::Plane;
 
@@ -28,6 +31,7 @@ mod gaussian;
 mod magnitude;
 mod median;
 mod mosaic;
+mod movie;
 mod null;
 mod over;
 pub(crate) mod overlay;
@@ -45,7 +49,7 @@ mod shrink;
 mod sobel;
 mod sobel_x;
 mod sobel_y;
-mod split;
+pub(crate) mod split;
 mod stack;
 mod stencil;
 mod tags;
@@ -104,10 +108,14 @@ pub const TABLE: &[Entry] = &[
     stack::VSTACK,
     stack::XSTACK,
     concat::ENTRY,
+    movie::ENTRY,
 ];
 
 /// `overlay` of a second stream, whose name is that of a filter with a picture.
-pub const OVER: Entry = over::ENTRY;
+pub static OVER: Entry = over::ENTRY;
+
+/// `split`, which shares an input as well.
+pub(crate) static SPLIT: Entry = split::ENTRY;
 
 /// Every filter by every entry: [`TABLE`], then FFmpeg's names.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
@@ -140,7 +148,17 @@ pub enum Role {
     Luma,
 }
 
+/// Which frames of several streams belong together, and when there are no more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Joined {
+    /// The first stream alone says when frames begin, and when they end.
+    pub led: bool,
+    /// It ends with the shortest stream.
+    pub shortest: bool,
+}
+
 /// A filter with its arguments, not yet bound to a plane.
+#[allow(private_interfaces)] // Pictures are read by the crate alone.
 pub trait Filter: Send + Sync {
     /// Streams that it reads.
     fn inputs(&self) -> usize {
@@ -209,9 +227,25 @@ pub trait Filter: Send + Sync {
         false
     }
 
-    /// Whether the first of several streams says when frames begin, and when they end.
-    fn is_led(&self) -> bool {
+    /// Which frames of several streams belong together.
+    fn joined(&self) -> Joined {
+        Joined::default()
+    }
+
+    /// The file that it reads, if it is a stream by itself.
+    fn file(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether its second stream may be a picture.
+    fn takes_picture(&self) -> bool {
         false
+    }
+
+    /// The same with a picture as the second stream.
+    fn with_picture(&self, picture: Arc<Picture>) -> Option<Arc<dyn Filter>> {
+        let _ = picture;
+        None
     }
 
     /// The filter as one that passes on frames, and computes none.

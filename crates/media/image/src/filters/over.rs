@@ -1,12 +1,16 @@
 //! `overlay` of a second stream.
 
+use std::sync::Arc;
+
 use super::mosaic::{Piece, place};
-use super::overlay::NAMES;
-use super::{Arg, Entry, Filter, Role};
+use super::overlay::{N, NAMES, Overlay, T};
+use super::{Arg, Entry, Filter, Joined, Role};
 use crate::format::{Size, Video};
 use crate::graph::bind::Inputs;
 use crate::graph::length::{Length, Range};
 use crate::graph::plane::Port;
+use crate::io::ffmpeg::Picture;
+use crate::sequence::{Moment, Still};
 use crate::stage::Plane;
 
 /// The filter of the same name puts a picture over frames.
@@ -20,8 +24,15 @@ pub const ENTRY: Entry = Entry {
         Arg::optional(
             "eof_action",
             "repeat",
-            "repeat: the last frame of the second stream stays",
+            "what is done when the second stream ends: repeat its last frame, or endall",
         ),
+        Arg::optional("shortest", "0", "1: it ends with the shorter stream"),
+        Arg::optional(
+            "repeatlast",
+            "1",
+            "1: the last frame of the second stream stays",
+        ),
+        Arg::optional("eval", "frame", "has no effect: positions may use t and n"),
         Arg::optional(
             "format",
             "auto",
@@ -30,16 +41,22 @@ pub const ENTRY: Entry = Entry {
     ],
     role: Role::EveryPlane,
     build: |args| {
-        args.choice("eof_action", &["repeat"])?;
+        let ends = args.choice("eof_action", &["repeat", "endall"])? == 1;
+        args.integer("repeatlast", 1..=1)?;
+        args.choice("eval", &["frame", "init"])?;
+        let shortest = args.integer("shortest", 0..=1)? == 1 || ends;
         args.parsed("format", |_| Ok(()))?;
         Ok(Box::new(Over {
+            shortest,
             x: args.length("x", NAMES, Range::Anywhere)?,
             y: args.length("y", NAMES, Range::Anywhere)?,
         }))
     },
 };
 
+#[derive(Clone)]
 struct Over {
+    shortest: bool,
     x: Length,
     y: Length,
 }
@@ -48,7 +65,7 @@ impl Over {
     /// The position in luma samples, at a whole chroma sample.
     fn placed(&self, plane: &Plane, over: Size) -> Result<(i32, i32), String> {
         let under = plane.luma;
-        let values = [under.w, under.h, over.w, over.h].map(f64::from);
+        let values = [under.w, under.h, over.w, over.h, 0, 0].map(f64::from);
         let (cx, cy) = plane.chroma_subsampling;
         let at =
             |v: i64, multiple: u32| (v.div_euclid(multiple.into()) * i64::from(multiple)) as i32;
@@ -60,12 +77,38 @@ impl Over {
 }
 
 impl Filter for Over {
+    fn at(&self, moment: &Moment) -> Option<Still> {
+        if !self.x.moves(N, T) && !self.y.moves(N, T) {
+            return None;
+        }
+        Some(Still {
+            key: vec![moment.n],
+            filter: Arc::new(Over {
+                x: self.x.at((N, T), moment),
+                y: self.y.at((N, T), moment),
+                ..self.clone()
+            }),
+        })
+    }
+
     fn inputs(&self) -> usize {
         2
     }
 
-    fn is_led(&self) -> bool {
+    fn takes_picture(&self) -> bool {
         true
+    }
+
+    fn with_picture(&self, picture: Arc<Picture>) -> Option<Arc<dyn Filter>> {
+        let (x, y) = (self.x.clone(), self.y.clone());
+        Some(Arc::new(Overlay { picture, x, y }))
+    }
+
+    fn joined(&self) -> Joined {
+        Joined {
+            led: true,
+            shortest: self.shortest,
+        }
     }
 
     fn video(&self, inputs: &[Video]) -> Result<Video, String> {

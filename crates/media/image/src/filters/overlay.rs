@@ -11,9 +11,10 @@ use crate::graph::length::{Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::io::ffmpeg::Picture;
 use crate::row_view::RowView;
+use crate::sequence::{Moment, Still};
 use crate::stage::{Component, Plane, RowContext, Stage};
 
-/// The sizes of frame and picture, by FFmpeg's names.
+/// The sizes of frame and picture, by FFmpeg's names, and the number and the time of a frame.
 pub(crate) const NAMES: Names = &[
     ("W", 0),
     ("H", 1),
@@ -23,7 +24,11 @@ pub(crate) const NAMES: Names = &[
     ("main_h", 1),
     ("overlay_w", 2),
     ("overlay_h", 3),
+    ("n", N),
+    ("t", T),
 ];
+pub(super) const N: usize = 4;
+pub(super) const T: usize = 5;
 
 pub const ENTRY: Entry = Entry {
     name: "overlay",
@@ -52,17 +57,18 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-struct Overlay {
-    picture: Arc<Picture>,
-    x: Length,
-    y: Length,
+#[derive(Clone)]
+pub(super) struct Overlay {
+    pub picture: Arc<Picture>,
+    pub x: Length,
+    pub y: Length,
 }
 
 impl Overlay {
     /// The position in luma samples, at a whole chroma sample.
     fn placed(&self, plane: &Plane) -> Result<(i32, i32), String> {
         let (frame, picture) = (plane.luma, self.picture.size);
-        let values = [frame.w, frame.h, picture.w, picture.h].map(f64::from);
+        let values = [frame.w, frame.h, picture.w, picture.h, 0, 0].map(f64::from);
         let (cx, cy) = plane.chroma_subsampling;
         let at =
             |v: i64, multiple: u32| (v.div_euclid(multiple.into()) * i64::from(multiple)) as i32;
@@ -74,6 +80,20 @@ impl Overlay {
 }
 
 impl Filter for Overlay {
+    fn at(&self, moment: &Moment) -> Option<Still> {
+        if !self.x.moves(N, T) && !self.y.moves(N, T) {
+            return None;
+        }
+        Some(Still {
+            key: vec![moment.n],
+            filter: Arc::new(Overlay {
+                x: self.x.at((N, T), moment),
+                y: self.y.at((N, T), moment),
+                ..self.clone()
+            }),
+        })
+    }
+
     fn output_size(&self, plane: &Plane) -> Result<Size, String> {
         if plane.component == Component::Rgb {
             return Err("there is no overlay on red, green and blue".to_owned());

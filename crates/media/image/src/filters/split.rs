@@ -14,8 +14,9 @@ pub const ENTRY: Entry = Entry {
     },
 };
 
-struct Split {
-    outputs: usize,
+/// It, for so many.
+pub(crate) struct Split {
+    pub outputs: usize,
 }
 
 impl Filter for Split {

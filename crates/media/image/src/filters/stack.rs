@@ -1,14 +1,14 @@
 //! `hstack`, `vstack` and `xstack`: streams side by side.
 
 use super::mosaic::{Piece, place};
-use super::{Arg, Entry, Filter, Role};
+use super::{Arg, Entry, Filter, Joined, Role};
 use crate::format::{Format, Size, Video};
 use crate::graph::bind::Inputs;
 use crate::graph::plane::Port;
 use crate::stage::Plane;
 
 const INPUTS: Arg = Arg::optional("inputs", "2", "how many streams");
-const SHORTEST: Arg = Arg::optional("shortest", "0", "0: the longest stream says when it ends");
+const SHORTEST: Arg = Arg::optional("shortest", "0", "1: it ends with the shortest stream");
 
 pub const HSTACK: Entry = Entry {
     name: "hstack",
@@ -17,10 +17,11 @@ pub const HSTACK: Entry = Entry {
     args: &[INPUTS, SHORTEST],
     role: Role::EveryPlane,
     build: |args| {
-        args.integer("shortest", 0..=0)?;
+        let shortest = args.integer("shortest", 0..=1)? == 1;
         let streams = args.integer("inputs", 2..=64)? as usize;
         Ok(Box::new(Stack {
             streams,
+            shortest,
             layout: Layout::Row,
         }))
     },
@@ -30,10 +31,11 @@ pub const VSTACK: Entry = Entry {
     name: "vstack",
     about: "streams one below the other; all have one width",
     build: |args| {
-        args.integer("shortest", 0..=0)?;
+        let shortest = args.integer("shortest", 0..=1)? == 1;
         let streams = args.integer("inputs", 2..=64)? as usize;
         Ok(Box::new(Stack {
             streams,
+            shortest,
             layout: Layout::Column,
         }))
     },
@@ -54,7 +56,7 @@ pub const XSTACK: Entry = Entry {
         SHORTEST,
     ],
     build: |args| {
-        args.integer("shortest", 0..=0)?;
+        let shortest = args.integer("shortest", 0..=1)? == 1;
         let streams = args.integer("inputs", 2..=64)? as usize;
         let grid = args.maybe("grid", grid)?;
         let places = args.parsed("layout", |text| places(text, streams, grid.is_some()))?;
@@ -68,7 +70,11 @@ pub const XSTACK: Entry = Entry {
             Some((columns, _)) => Layout::Grid(columns),
             None => Layout::Places(places),
         };
-        Ok(Box::new(Stack { streams, layout }))
+        Ok(Box::new(Stack {
+            streams,
+            shortest,
+            layout,
+        }))
     },
     ..HSTACK
 };
@@ -152,6 +158,7 @@ enum Layout {
 
 struct Stack {
     streams: usize,
+    shortest: bool,
     layout: Layout,
 }
 
@@ -189,6 +196,13 @@ impl Stack {
 impl Filter for Stack {
     fn inputs(&self) -> usize {
         self.streams
+    }
+
+    fn joined(&self) -> Joined {
+        Joined {
+            led: false,
+            shortest: self.shortest,
+        }
     }
 
     fn video(&self, inputs: &[Video]) -> Result<Video, String> {

@@ -47,7 +47,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn layout(text: &str) -> Result<(u32, u32), String> {
-    let sides = text.split_once('x').and_then(|(w, h)| {
+    let sides = text.split_once(['x', 'X']).and_then(|(w, h)| {
         let side = |text: &str| text.parse::<u32>().ok().filter(|n| (1..=64).contains(n));
         Some((side(w)?, side(h)?))
     });

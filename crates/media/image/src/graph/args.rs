@@ -196,6 +196,7 @@ impl<'a> Args<'a> {
         let Some(list) = list else {
             return args.complete();
         };
+        let list = list.without_end(':');
         let only = list.cut(':').is_none();
         let mut unnamed = (0..known.len()).filter(|&i| only || !known[i].alone);
         let most = known.iter().filter(|a| !a.alone).count();

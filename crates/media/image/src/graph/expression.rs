@@ -32,6 +32,23 @@ pub const INPUT_AND_OUTPUT: Names = &[
     ("out_h", 6),
 ];
 
+/// The same, and the number and the time of a frame: values 7 and 8.
+pub const AT_MOMENT: Names = &[
+    ("iw", 0),
+    ("ih", 1),
+    ("ow", 5),
+    ("oh", 6),
+    ("a", 2),
+    ("hsub", 3),
+    ("vsub", 4),
+    ("in_w", 0),
+    ("in_h", 1),
+    ("out_w", 5),
+    ("out_h", 6),
+    ("n", 7),
+    ("t", 8),
+];
+
 /// Parentheses and signs inside each other.
 const DEPTH: usize = 32;
 
@@ -162,6 +179,18 @@ impl Expression {
         match self.steps[..] {
             [Step::Number(v)] => Some(v),
             _ => None,
+        }
+    }
+
+    /// The same with a number in place of the name with value `index`.
+    #[must_use]
+    pub fn with(&self, index: usize, number: f64) -> Expression {
+        let steps = self.steps.iter().map(|step| match step {
+            Step::Name(name) if *name == index => Step::Number(number),
+            step => *step,
+        });
+        Expression {
+            steps: steps.collect(),
         }
     }
 

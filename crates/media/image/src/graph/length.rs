@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::expression::Expression;
+use crate::sequence::Moment;
 use crate::stage::Plane;
 
 /// The largest side and the largest position.
@@ -78,6 +79,22 @@ impl Length {
         Ok(u32::try_from(self.samples(values)?).unwrap_or(0))
     }
 
+    /// Whether it changes with the number or the time of a frame, the names with values `n` and `t`.
+    pub fn moves(&self, n: usize, t: usize) -> bool {
+        self.expression.uses(n) || self.expression.uses(t)
+    }
+
+    /// The same at a moment.
+    #[must_use]
+    pub fn at(&self, (n, t): (usize, usize), moment: &Moment) -> Length {
+        let expression = self.expression.with(n, moment.n as f64);
+        Length {
+            expression: expression.with(t, moment.t),
+            text: self.text.clone(),
+            ..*self
+        }
+    }
+
     /// The nearest number of samples, the even one of two, of a length that is not negative.
     ///
     /// # Errors
@@ -85,6 +102,11 @@ impl Length {
     pub fn nearest(&self, values: &[f64]) -> Result<u32, String> {
         let samples = self.checked(self.expression.value(values).round_ties_even())?;
         Ok(u32::try_from(samples).unwrap_or(0))
+    }
+
+    /// The value, whatever it is.
+    pub fn value(&self, values: &[f64]) -> f64 {
+        self.expression.value(values)
     }
 
     fn checked(&self, value: f64) -> Result<i64, String> {
@@ -106,14 +128,14 @@ pub fn input(plane: &Plane) -> [f64; 5] {
     [w, h, w / h, f64::from(x), f64::from(y)]
 }
 
-/// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT), for an output of `w` by `h` luma samples.
-pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 7] {
+/// The values of [`AT_MOMENT`](super::expression::AT_MOMENT), for an output of `w` by `h` luma samples, at the first frame.
+pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 9] {
     let [iw, ih, a, x, y] = input(plane);
-    [iw, ih, a, x, y, f64::from(w), f64::from(h)]
+    [iw, ih, a, x, y, f64::from(w), f64::from(h), 0.0, 0.0]
 }
 
 /// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the width of the output is known.
-pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 7] {
+pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 9] {
     let mut values = input_and_output(plane, (w, 0));
     values[6] = f64::NAN;
     values

@@ -5,6 +5,7 @@ pub mod bind;
 pub mod colour;
 pub mod error;
 pub mod expression;
+mod files;
 pub mod length;
 pub mod parse;
 pub mod plane;
@@ -17,5 +18,5 @@ pub mod wiring;
 
 pub use bind::{Bound, Planes};
 pub use error::GraphError;
-pub use parse::Graph;
+pub use parse::{Graph, Parsed};
 pub use rest::Rest;

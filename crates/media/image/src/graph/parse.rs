@@ -1,5 +1,6 @@
 //! Parsing the text of a graph: filters separated by commas, each with its arguments, as for FFmpeg.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -45,6 +46,17 @@ pub struct Graph {
     pub(crate) result: Link,
 }
 
+/// A graph for files.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// What is computed here.
+    pub graph: Graph,
+    /// The inputs that it reads, after the first.
+    pub others: Vec<OsString>,
+    /// What the `ffmpeg` that writes the output computes then.
+    pub rest: Option<Rest>,
+}
+
 /// A filter of a graph, with its arguments.
 #[derive(Clone)]
 pub(crate) struct Call {
@@ -77,12 +89,20 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The same, with FFmpeg's filters that are not here, and what comes after them, as a graph for `ffmpeg`.
+    /// The same for a first input and `others`, where FFmpeg's filters that are not here, and what comes after them, become
+    /// a graph for `ffmpeg`.
     ///
     /// # Errors
-    /// As [`Graph::parse`]; or what is for `ffmpeg` reads several streams.
-    pub fn parse_with_rest(text: &str) -> Result<(Graph, Option<Rest>), GraphError> {
-        Graph::read(text, foreign::name)?.divide()
+    /// As [`Graph::parse`]; what is for `ffmpeg` reads several streams; or a picture cannot be read.
+    pub fn parse_for(text: &str, others: &[OsString]) -> Result<Parsed, GraphError> {
+        let graph = Graph::read(text, foreign::name)?;
+        let (graph, others) = graph.with_files(others)?;
+        let (graph, rest) = graph.divide()?;
+        Ok(Parsed {
+            graph,
+            others,
+            rest,
+        })
     }
 
     fn read(
@@ -185,7 +205,8 @@ impl Graph {
                     let videos: Vec<Video> = call.inputs.iter().map(video).collect();
                     sequence.frames(&read, &videos)
                 }
-                None if call.filter.is_led() => read.first().copied(),
+                None if call.filter.joined().shortest => read.into_iter().min(),
+                None if call.filter.joined().led => read.first().copied(),
                 None => read.into_iter().max(),
             });
             given.push(frames);
@@ -200,6 +221,19 @@ impl Graph {
 }
 
 impl Call {
+    /// A `split` that no text names.
+    pub(super) fn split(outputs: usize) -> Call {
+        Call {
+            entry: &filters::SPLIT,
+            name: filters::SPLIT.name,
+            column: 1,
+            filter: Arc::new(filters::split::Split { outputs }),
+            inputs: Vec::new(),
+            args: format!("outputs={outputs}"),
+            text: format!("split={outputs}"),
+        }
+    }
+
     /// A filter for `ffmpeg`, if it is one.
     fn foreign(
         labelled: &Labelled<'_>,
@@ -240,6 +274,11 @@ impl Call {
         let refuse = |error| GraphError::Argument {
             filter: name,
             error,
+        };
+        // Quotes around all arguments keep them together, and not the colons between them.
+        let list = match list.and_then(Span::quoted) {
+            Some(inner) if entry.args.len() > 1 && !names_picture(list) => Some(inner),
+            _ => list,
         };
         let args = Args::new(entry.args, column, list).map_err(refuse)?;
         let mut filter: Arc<dyn Filter> = (entry.build)(&args).map_err(refuse)?.into();

@@ -116,36 +116,10 @@ impl Graph {
 
     /// The filters that are computed here.
     fn before(self, later: &[bool], stream: Link) -> Result<Graph, GraphError> {
-        let mut places = Vec::new();
-        let mut kept = 0;
-        for later in later {
-            places.push(kept);
-            kept += usize::from(!later);
-        }
-        let moved = |link: Link| match link {
-            Link::Output { call, pad } => Link::Output {
-                call: places[call],
-                pad,
-            },
-            input => input,
-        };
-        let calls = self
-            .filters
-            .into_iter()
-            .zip(later)
-            .filter(|(_, later)| !**later);
-        let filters: Vec<Call> = calls
-            .map(|(call, _)| Call {
-                inputs: call.inputs.iter().map(|&link| moved(link)).collect(),
-                ..call
-            })
-            .collect();
-        match filters.is_empty() {
-            true => Graph::parse("null"),
-            false => Ok(Graph {
-                filters,
-                result: moved(stream),
-            }),
+        let kept: Vec<bool> = later.iter().map(|later| !later).collect();
+        match kept.contains(&true) {
+            true => Ok(self.keep(&kept, stream)),
+            false => Graph::parse("null"),
         }
     }
 }
@@ -158,6 +132,7 @@ fn reads(link: Link, later: &[bool]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::parse::Parsed;
 
     #[test]
     fn a_graph_is_divided_before_filters_of_ffmpeg() {
@@ -188,13 +163,17 @@ mod tests {
                 "split[s0_0][s0_1];[s0_0]noise[s1_0];[s0_1][s1_0]hstack",
             ),
         ] {
-            let (graph, divided) = Graph::parse_with_rest(text).unwrap();
+            let Parsed {
+                graph,
+                rest: divided,
+                ..
+            } = Graph::parse_for(text, &[]).unwrap();
             let plain = Graph::parse(here).unwrap();
             assert_eq!(graph.to_string(), plain.to_string(), "{text}");
             assert_eq!(divided.unwrap().text, rest, "{text}");
         }
-        assert_eq!(Graph::parse_with_rest("blur").unwrap().1, None);
-        let wrong = Graph::parse_with_rest("[0:v][1:v]lut2").unwrap_err();
+        assert_eq!(Graph::parse_for("blur", &[]).unwrap().rest, None);
+        let wrong = Graph::parse_for("[0:v][1:v]lut2", &["b.mkv".into()]).unwrap_err();
         assert!(wrong.to_string().contains("several inputs"), "{wrong}");
     }
 }

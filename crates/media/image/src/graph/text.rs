@@ -62,6 +62,37 @@ impl<'a> Span<'a> {
         ))
     }
 
+    /// Without a separator at its end.
+    pub fn without_end(self, separator: char) -> Self {
+        match self.cut_last(separator) {
+            Some((before, after)) if after.trim().text().is_empty() => before,
+            _ => self,
+        }
+    }
+
+    /// The parts before and after the last `separator` that is not quoted.
+    fn cut_last(self, separator: char) -> Option<(Self, Self)> {
+        let (mut before, mut after) = self.cut(separator)?;
+        while let Some((between, rest)) = after.cut(separator) {
+            before = Span {
+                to: between.to,
+                ..self
+            };
+            after = rest;
+        }
+        Some((before, after))
+    }
+
+    /// What is quoted, if that is all of it, and nothing in it is escaped.
+    pub fn quoted(self) -> Option<Self> {
+        let inner = self.text().strip_prefix('\'')?.strip_suffix('\'')?;
+        (!inner.contains('\'')).then_some(Span {
+            from: self.from + 1,
+            to: self.to - 1,
+            ..self
+        })
+    }
+
     /// The parts between separators that are not quoted, each without white space around it.
     pub fn split(self, separator: char) -> impl Iterator<Item = Span<'a>> {
         let mut rest = Some(self);
@@ -90,8 +121,11 @@ enum Kind {
 fn characters(text: &str) -> impl Iterator<Item = (usize, char, Kind)> {
     let (mut quoted, mut escaped) = (false, false);
     text.char_indices().map(move |(at, c)| {
+        let next = text[at + c.len_utf8()..].chars().next();
         let kind = match c {
             _ if escaped => Kind::Quoted,
+            // As FFmpeg reads a value once more, without the quotes.
+            '\\' if quoted && matches!(next, Some(',' | ':')) => Kind::Mark,
             '\'' => Kind::Mark,
             '\\' if !quoted => Kind::Mark,
             _ if quoted => Kind::Quoted,

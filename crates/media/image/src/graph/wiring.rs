@@ -18,6 +18,16 @@ pub enum Link {
     },
 }
 
+impl Link {
+    /// The number of the input that it is.
+    pub(super) fn input(self) -> Option<usize> {
+        match self {
+            Link::Input(number) => Some(number),
+            Link::Output { .. } => None,
+        }
+    }
+}
+
 /// A filter with the labels before and behind it: `[a][b]overlay=10:10[c]`.
 pub(super) struct Labelled<'a> {
     pub before: Vec<Span<'a>>,
@@ -209,11 +219,9 @@ impl<'a> Wiring<'a> {
                 });
             }
         };
-        sort(
-            self.calls.into_iter().map(|(call, _)| call),
-            &inputs,
-            result,
-        )
+        let mut calls: Vec<Call> = self.calls.into_iter().map(|(call, _)| call).collect();
+        share_inputs(&mut calls, &mut inputs);
+        sort(calls, &inputs, result)
     }
 }
 
@@ -239,13 +247,39 @@ fn take(open: &mut Vec<Open<'_>>, label: Span<'_>) -> Result<Link, GraphError> {
     }
 }
 
+/// Lets several filters read one input: through a `split`.
+fn share_inputs(calls: &mut Vec<Call>, inputs: &mut Vec<Vec<Link>>) {
+    let mut numbers: Vec<usize> = Vec::new();
+    for link in inputs.iter().flatten() {
+        if let Link::Input(number) = *link {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    let shared = numbers
+        .chunk_by(|a, b| a == b)
+        .filter(|same| same.len() > 1);
+    for same in shared {
+        let (number, call) = (same[0], calls.len());
+        let readers = inputs
+            .iter_mut()
+            .flatten()
+            .filter(|link| **link == Link::Input(number));
+        for (pad, link) in readers.enumerate() {
+            *link = Link::Output { call, pad };
+        }
+        calls.push(Call::split(same.len()));
+        inputs.push(vec![Link::Input(number)]);
+    }
+}
+
 /// Filters in an order in which each comes after those that it reads.
 fn sort(
-    calls: impl Iterator<Item = Call>,
+    calls: Vec<Call>,
     inputs: &[Vec<Link>],
     result: Link,
 ) -> Result<(Vec<Call>, Link), GraphError> {
-    let mut calls: Vec<Option<Call>> = calls.map(Some).collect();
+    let mut calls: Vec<Option<Call>> = calls.into_iter().map(Some).collect();
     let mut places = vec![None; calls.len()];
     let mut sorted: Vec<Call> = Vec::with_capacity(calls.len());
     loop {

@@ -89,7 +89,7 @@ impl<F: Feed> Flow<F> {
                 None => Node::Frames {
                     n: 0,
                     join: (filter.inputs() > 1)
-                        .then(|| Join::new(filter.inputs(), filter.is_led())),
+                        .then(|| Join::new(filter.inputs(), filter.joined())),
                 },
             })
         });

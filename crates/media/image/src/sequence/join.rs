@@ -1,6 +1,7 @@
 //! The shots of several streams that belong together, as FFmpeg joins them: at each moment the latest of every stream.
 
 use super::{Shot, Upstream};
+use crate::filters::Joined;
 use crate::io::Error;
 
 /// Times that are nearer are equal.
@@ -9,8 +10,7 @@ const NEAR: f64 = 1e-6;
 /// The shots of several streams.
 pub(super) struct Join {
     streams: Vec<Stream>,
-    /// Whether the first stream alone says when pictures begin, and when they end.
-    led: bool,
+    by: Joined,
     started: bool,
 }
 
@@ -21,10 +21,10 @@ struct Stream {
 }
 
 impl Join {
-    pub fn new(streams: usize, led: bool) -> Join {
+    pub fn new(streams: usize, by: Joined) -> Join {
         Join {
             streams: (0..streams).map(|_| Stream::default()).collect(),
-            led,
+            by,
             started: false,
         }
     }
@@ -37,7 +37,10 @@ impl Join {
                 stream.after = upstream.next(i)?;
             }
         }
-        let leading = if self.led { 1 } else { self.streams.len() };
+        let leading = match self.by.led {
+            true => 1,
+            false => self.streams.len(),
+        };
         let coming = self.streams[..leading]
             .iter()
             .filter_map(|s| s.after.as_ref());
@@ -52,6 +55,13 @@ impl Join {
                 stream.now = stream.after.take();
                 stream.after = upstream.next(i)?;
             }
+        }
+        let ended = |s: &Stream| {
+            let over = |shot: &Shot| shot.end() <= moment + NEAR;
+            s.after.is_none() && s.now.as_ref().is_none_or(over)
+        };
+        if self.by.shortest && self.streams.iter().any(ended) {
+            return Ok(None);
         }
         let shots: Option<Vec<Shot>> = self.streams.iter().map(|s| s.now.clone()).collect();
         Ok(shots.map(|mut shots| {

@@ -7,11 +7,22 @@ use crate::io::Error;
 /// Rounding of times in containers.
 const NEAR: f64 = 1e-6;
 
+/// How a time becomes the number of a frame.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Rounded {
+    Near,
+    Down,
+    Up,
+}
+
 /// Passes on shots at a constant rate.
 pub(crate) struct AtRate {
     rate: Ratio,
     /// Whether the first shot begins at 0, whenever it comes.
     from_zero: bool,
+    rounded: Rounded,
+    /// The same for the end of the last shot.
+    end: Rounded,
     /// The number of the next shot, and what is taken off times.
     at: Option<(i64, f64)>,
     /// The shot that is shown, and the one after it.
@@ -24,16 +35,36 @@ impl AtRate {
         AtRate {
             rate,
             from_zero,
+            rounded: Rounded::Near,
+            end: Rounded::Near,
             at: None,
             shown: None,
             after: None,
         }
     }
 
+    /// With times rounded in another way.
+    pub fn rounded(self, rounded: Rounded, end: Rounded) -> AtRate {
+        AtRate {
+            rounded,
+            end,
+            ..self
+        }
+    }
+
     /// The number of the shot at a time.
     fn number(&self, time: f64) -> i64 {
-        let (num, den) = (f64::from(self.rate.num), f64::from(self.rate.den));
-        (time * num / den + 0.5 + NEAR).floor() as i64
+        self.round(time, self.rounded)
+    }
+
+    fn round(&self, time: f64, rounded: Rounded) -> i64 {
+        let at = time * f64::from(self.rate.num) / f64::from(self.rate.den);
+        let number = match rounded {
+            Rounded::Near => (at + 0.5 + NEAR).floor(),
+            Rounded::Down => (at + NEAR).floor(),
+            Rounded::Up => (at - NEAR).ceil(),
+        };
+        number as i64
     }
 }
 
@@ -58,7 +89,16 @@ impl Passing for AtRate {
                 Some(after) => after.time,
                 None => shown.end(),
             };
-            if n < self.number(end - zero) {
+            // What is written has at least the frame that comes last.
+            let last = self.from_zero && self.after.is_none();
+            let end = match last {
+                true => self
+                    .number(end - zero)
+                    .max(self.number(shown.time - zero) + 1),
+                false if self.after.is_none() => self.round(end - zero, self.end),
+                false => self.number(end - zero),
+            };
+            if n < end {
                 let shot = Shot {
                     picture: shown.picture.clone(),
                     time: n as f64 * duration,

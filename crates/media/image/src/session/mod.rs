@@ -95,7 +95,7 @@ pub struct Files {
     pub others: Vec<OsString>,
     /// Whether a file that is there already is left as it is, which is an error.
     pub keep_old: bool,
-    /// What the `ffmpeg` that writes the output computes of the graph: see [`Graph::parse_with_rest`].
+    /// What the `ffmpeg` that writes the output computes of the graph: see [`Graph::parse_for`].
     pub rest: Option<Rest>,
     /// Arguments of `ffmpeg` for the output, such as `-crf 18`.
     pub encoder: Vec<OsString>,

@@ -29,6 +29,14 @@ impl Picture {
     /// # Errors
     /// There is no such file, it holds no picture or several, or `ffmpeg` is not installed.
     pub(crate) fn read(tools: &Tools, file: &OsStr) -> Result<Picture, Error> {
+        Picture::read_with(tools, file, "")
+    }
+
+    /// The same, after filters of FFmpeg.
+    ///
+    /// # Errors
+    /// As [`Picture::read`]; or a filter is refused.
+    pub(crate) fn read_with(tools: &Tools, file: &OsStr, filters: &str) -> Result<Picture, Error> {
         let name = one_line(&file.to_string_lossy());
         let open = |reason| FileError::Open {
             name: name.clone(),
@@ -36,6 +44,7 @@ impl Picture {
         };
         // A PAM takes no program.
         if Path::new(file).extension() == Some(OsStr::new("pam"))
+            && filters.is_empty()
             && let Some((picture, _)) = Picture::of_pam(&fs::read(file).map_err(open)?)
         {
             return Ok(picture);
@@ -43,6 +52,9 @@ impl Picture {
         fs::File::open(file).map_err(open)?;
         let mut arguments = split_args("-v level+error -nostdin -i");
         arguments.push(file_argument(file));
+        if !filters.is_empty() {
+            arguments.extend(["-vf".into(), filters.into()]);
+        }
         // PAM says its size, and has opacity.
         arguments.extend(split_args(
             "-map 0:v:0 -frames:v 2 -f image2pipe -c:v pam -pix_fmt rgba pipe:1",
