@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use crate::device::DeviceStage;
-use crate::format::Size;
+use crate::format::{Codes, Size};
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::pointwise::PointOp;
@@ -252,6 +252,8 @@ pub struct Plane {
     pub component: Component,
     /// Value outside a warped source.
     pub fill: f32,
+    /// What its codes mean in the frame, for filters that are defined by codes.
+    pub codes: Codes,
 }
 
 impl Plane {

@@ -106,6 +106,7 @@ impl Graph {
                 _ => Component::Cr,
             },
             fill: if is_luma { 0.0 } else { GREY },
+            codes: input.codes(index),
         };
         let mut graph = PlaneGraph::new(plane.size);
         let mut port = Port::Source;
