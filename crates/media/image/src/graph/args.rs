@@ -294,7 +294,10 @@ impl<'a> Args<'a> {
     }
 
     /// An argument, the text of its value, and the column that errors name.
-    fn value(&self, name: &str) -> Result<(&'static Arg, Cow<'a, str>, usize), ArgError> {
+    pub(super) fn value(
+        &self,
+        name: &str,
+    ) -> Result<(&'static Arg, Cow<'a, str>, usize), ArgError> {
         let unknown = || {
             let problem = Problem::Unknown {
                 name: quoted(name),
@@ -562,6 +565,16 @@ impl<'a> Args<'a> {
         }
         parts.join(":")
     }
+}
+
+/// What `of` makes of the arguments in `text`, as after a filter's `=`.
+#[cfg(test)]
+pub(crate) fn parsed<T>(
+    known: &'static [Arg],
+    text: &str,
+    of: impl FnOnce(&Args<'_>) -> Result<T, ArgError>,
+) -> Result<T, ArgError> {
+    of(&Args::new(known, 1, Some(Span::new(text)))?)
 }
 
 /// A value for an argument that was given `text`: what a percentage means, or one that differs from the default of 0.

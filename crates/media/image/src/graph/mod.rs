@@ -5,6 +5,7 @@ pub mod bind;
 pub mod colour;
 pub mod error;
 pub mod expression;
+pub mod kinds;
 pub mod length;
 pub mod parse;
 pub mod plane;
