@@ -1,6 +1,6 @@
 //! FFmpeg's names: of filters here, of filters here that differ from FFmpeg's, and of filters that are missing here.
 
-use super::{Entry, flip, gaussian, resize, undistort};
+use super::{Entry, boxblur, flip, gaussian, resize, undistort};
 
 /// Other names of filters: those of FFmpeg, with the defaults of its arguments as far as they are there.
 pub const NAMES: &[Entry] = &[
@@ -8,6 +8,7 @@ pub const NAMES: &[Entry] = &[
     flip::VFLIP,
     resize::SCALE,
     gaussian::GBLUR,
+    boxblur::AVGBLUR,
     undistort::LENSCORRECTION,
 ];
 
@@ -50,6 +51,10 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
         "median",
         "radius 1 on every plane; FFmpeg offers other radii and single planes",
     ),
+    (
+        "boxblur",
+        "one mean with the weights of all; FFmpeg rounds to codes after each",
+    ),
 ];
 
 const ASPECT: &str =
@@ -64,8 +69,6 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("bilateral", "use `denoise`"),
     ("hqdn3d", "use `denoise`"),
     ("nlmeans", "use `denoise`"),
-    ("boxblur", "use `gaussian`"),
-    ("avgblur", "use `gaussian`"),
     ("elbg", "use `posterize`"),
     ("edgedetect", "use `sobel`"),
     ("prewitt", "use `sobel`"),

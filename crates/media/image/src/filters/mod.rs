@@ -8,6 +8,7 @@ use crate::stage::Plane;
 
 mod binary;
 mod blur;
+mod boxblur;
 mod crop;
 pub(crate) mod deinterlace;
 mod denoise;
@@ -61,6 +62,7 @@ pub const TABLE: &[Entry] = &[
     median::ENTRY,
     denoise::ENTRY,
     deinterlace::ENTRY,
+    boxblur::ENTRY,
     null::ENTRY,
 ];
 

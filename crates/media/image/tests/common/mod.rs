@@ -37,6 +37,7 @@ pub const FILTERS: &[&str] = &[
     "rotate=30:grow=1",
     "rotate=-100:red:1",
     "rotate=90:grow=1",
+    "avgblur=3:15:1",
 ];
 
 /// Filters that only cores compute: a graph with one of them uses no device.
@@ -51,6 +52,8 @@ pub const CORES_ONLY: &[&str] = &[
     "denoise=0.3",
     "deinterlace",
     "deinterlace=bottom",
+    "boxblur=1",
+    "boxblur='min(cw,ch)/2':2",
 ];
 
 /// All filters.

@@ -3,6 +3,7 @@
 mod bind;
 mod chroma;
 mod codes;
+mod pasted;
 mod peers;
 mod regions;
 mod values;
