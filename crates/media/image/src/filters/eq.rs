@@ -70,10 +70,11 @@ impl Filter for Eq {
     }
 }
 
+/// (v - ½) · factor + ½ + added.
 #[derive(Debug)]
-struct Linear {
-    factor: f32,
-    added: f32,
+pub(super) struct Linear {
+    pub(super) factor: f32,
+    pub(super) added: f32,
 }
 
 #[derive(Debug)]

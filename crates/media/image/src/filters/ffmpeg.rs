@@ -55,6 +55,22 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
         "boxblur",
         "one mean with the weights of all; FFmpeg rounds to codes after each",
     ),
+    (
+        "lut",
+        "minval and maxval are those of the input's range; in FFmpeg full range only in formats named yuvj",
+    ),
+    (
+        "hue",
+        "saturation and brightness; FFmpeg also turns the hue",
+    ),
+    (
+        "drawbox",
+        "subsampled chroma is blended once; FFmpeg blends it again for each luma sample, and has no white of full range",
+    ),
+    (
+        "vignette",
+        "towards black and grey of the range, without noise; FFmpeg dims codes towards 0 and 127",
+    ),
 ];
 
 const ASPECT: &str =
@@ -73,15 +89,6 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("edgedetect", "use `sobel`"),
     ("prewitt", "use `sobel`"),
     ("zscale", "use `scale`"),
-    ("hue", "use `eq`"),
-    (
-        "negate",
-        "there is no such filter; `eq=contrast=-1` inverts luma",
-    ),
-    (
-        "invert",
-        "there is no such filter; `eq=contrast=-1` inverts luma",
-    ),
     (
         "fade",
         "no filter changes with time here; ffmpeg can fade before or after",

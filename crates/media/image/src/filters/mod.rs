@@ -12,12 +12,16 @@ mod boxblur;
 mod crop;
 pub(crate) mod deinterlace;
 mod denoise;
+mod drawbox;
 mod eq;
 pub mod ffmpeg;
 mod flip;
 mod gaussian;
+mod hue;
+mod lut;
 mod magnitude;
 mod median;
+mod negate;
 mod null;
 mod overlay;
 mod pad;
@@ -36,6 +40,7 @@ mod transpose;
 mod triangle;
 mod undistort;
 mod unsharp;
+mod vignette;
 mod warp;
 mod window;
 
@@ -63,6 +68,11 @@ pub const TABLE: &[Entry] = &[
     denoise::ENTRY,
     deinterlace::ENTRY,
     boxblur::ENTRY,
+    negate::ENTRY,
+    lut::ENTRY,
+    hue::ENTRY,
+    drawbox::ENTRY,
+    vignette::ENTRY,
     null::ENTRY,
 ];
 

@@ -54,6 +54,11 @@ pub const CORES_ONLY: &[&str] = &[
     "deinterlace=bottom",
     "boxblur=1",
     "boxblur='min(cw,ch)/2':2",
+    "negate",
+    "lut='val/2':u=negval",
+    "hue=s=2:b=-1",
+    "drawbox=3:1:iw/2:ih/2:red@0.5:2",
+    "vignette",
 ];
 
 /// All filters.

@@ -24,6 +24,16 @@ const EIGHT_TO_TWELVE: [&str; 6] = [
     "yuv444p12le",
 ];
 
+#[test]
+fn negate_gives_the_codes_of_ffmpeg() {
+    for pixels in EIGHT_TO_TWELVE.into_iter().chain(["yuv444p16le"]) {
+        within(pixels, 0, &["negate", "negate=y", "negate,negate"]);
+        if pixels != "gray" {
+            within(pixels, 0, &["negate=components=u+v", "negate=y+v"]);
+        }
+    }
+}
+
 /// FFmpeg rounds to codes after each pass, and in 16 bits its factor is not one over the number of samples.
 #[test]
 fn boxblur_and_avgblur_are_within_a_code_of_those_of_ffmpeg() {
@@ -49,6 +59,82 @@ fn boxblur_and_avgblur_are_within_a_code_of_those_of_ffmpeg() {
     within("yuv444p16le", 16, &texts);
 }
 
+#[test]
+fn lut_gives_the_codes_of_ffmpeg() {
+    for pixels in ["gray", "yuv420p", "yuv444p", "yuv420p10le", "yuv444p12le"] {
+        within(
+            pixels,
+            0,
+            &[
+                "lutyuv",
+                "lutyuv=y=negval:u=negval:v=negval",
+                "lut=negval",
+                "lut=c0=val/2:c1=128",
+                "lut=y='val*1.3-20':u='clip(val,100,140)'",
+                "lutyuv=y=gammaval(0.5)",
+                "lutyuv=y='gammaval709(0.5)':v=maxval-val/3",
+                "lutyuv='if(gt(val,maxval/2),maxval,minval)'",
+            ],
+        );
+    }
+}
+
 /// Halves of a code are cut off by FFmpeg.
+#[test]
+fn hue_is_within_a_code_of_that_of_ffmpeg() {
+    for pixels in ["yuv420p", "yuv444p", "yuvj420p", "yuv420p10le"] {
+        within(
+            pixels,
+            1,
+            &[
+                "hue=s=0",
+                "hue=s=1.7",
+                "hue=s=-1",
+                "hue=b=1.3",
+                "hue=0:0.5:b=-2",
+            ],
+        );
+    }
+}
+
 /// Where chroma is halved, FFmpeg blends it up to four times.
+#[test]
+fn drawbox_is_within_a_code_of_that_of_ffmpeg() {
+    let opaque = [
+        "drawbox",
+        "drawbox=3:1:27:15:red:1",
+        "drawbox=x=iw/3:y=ih/5:w=iw/3:h=ih/2:color=white:t=fill",
+        "drawbox=-5:-4:30:20:blue:7",
+        "drawbox=x=iw-w-3:y=ih-h:w=t*5:h=w/2:c=0x208040:t=4",
+        "drawbox=0:60:200:30:yellow:2",
+    ];
+    for pixels in ["yuv420p", "yuv422p", "yuv444p"] {
+        within(pixels, 1, &opaque);
+    }
+    within(
+        "yuv444p",
+        1,
+        &[
+            "drawbox=9:9:40:30:red@0.5:6",
+            "drawbox=1:2:30:40:#20a0f060:t=fill",
+        ],
+    );
+}
+
 /// FFmpeg cuts fractions off, after it has added noise of up to a code unless that is turned off.
+#[test]
+fn vignette_is_within_a_code_of_that_of_ffmpeg() {
+    let Some(peer) = Peer::drawn("98x66", "gray") else {
+        return;
+    };
+    for text in [
+        "vignette",
+        "vignette=PI/3",
+        "vignette=a=0.6:x0=w/2-12:y0=h-10",
+        "vignette=PI/5:mode=backward",
+    ] {
+        let theirs = peer.filter(&format!("{text}:dither=0").replace("vignette:", "vignette="));
+        let apart = apart(&peer.ours(text), &theirs, text);
+        assert!(apart <= 1, "{text}: {apart} codes apart");
+    }
+}

@@ -98,6 +98,17 @@ const CASES: &[&str] = &[
     "avgblur",
     "avgblur=5:15:2",
     "avgblur=200",
+    "negate",
+    "negate=u+v",
+    "lut",
+    "lutyuv=y=negval:u='maxval+minval-val':v='clip(val*2-9,0,40000)'",
+    "hue",
+    "hue=s=-0.5:b=3",
+    "drawbox",
+    "drawbox=5:-2:9:7:red@0.4:2",
+    "drawbox=x=iw/3:y=ih/4:w=iw/3:color=white:t=fill",
+    "vignette",
+    "vignette=PI/2:w/3:-5:backward",
 ];
 
 const SIZES: [(u32, u32); 13] = [
