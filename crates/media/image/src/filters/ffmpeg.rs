@@ -49,7 +49,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "median",
-        "radius 1 on every plane; FFmpeg offers other radii and single planes",
+        "radius 1; FFmpeg offers other radii and other ranks than the middle",
     ),
     (
         "boxblur",

@@ -57,6 +57,7 @@ pub const CORES_ONLY: &[&str] = &[
     "negate",
     "lut='val/2':u=negval",
     "hue=s=2:b=-1",
+    "eq=gamma_r=1.4:gamma_weight=0.6",
     "drawbox=3:1:iw/2:ih/2:red@0.5:2",
     "vignette",
 ];

@@ -97,6 +97,19 @@ fn hue_is_within_a_code_of_that_of_ffmpeg() {
     }
 }
 
+#[test]
+fn gamma_of_colours_is_within_two_codes_of_that_of_ffmpeg() {
+    let texts = [
+        "eq=gamma_r=1.5",
+        "eq=gamma_g=0.7",
+        "eq=gamma_b=2.2:gamma_r=0.6",
+        "eq=gamma=1.6:gamma_weight=0.5",
+        "eq=1:0:1.2:1.3:1.1:0.9:0.8:0.7",
+    ];
+    within("yuvj420p", 2, &texts);
+    within("gray", 2, &["eq=gamma=1.6:gamma_weight=0.5"]);
+}
+
 /// Where chroma is halved, FFmpeg blends it up to four times.
 #[test]
 fn drawbox_is_within_a_code_of_that_of_ffmpeg() {
@@ -137,4 +150,9 @@ fn vignette_is_within_a_code_of_that_of_ffmpeg() {
         let apart = apart(&peer.ours(text), &theirs, text);
         assert!(apart <= 1, "{text}: {apart} codes apart");
     }
+}
+
+#[test]
+fn median_of_planes_gives_the_codes_of_ffmpeg() {
+    within("yuv420p", 0, &["median=1", "median=planes=1", "median=1:6"]);
 }
