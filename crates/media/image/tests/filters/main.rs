@@ -1,6 +1,7 @@
 //! What filters give on small planes worked out by hand, what they read, and how graphs are bound.
 
 mod bind;
+mod bwdif;
 mod chroma;
 mod codes;
 mod pasted;

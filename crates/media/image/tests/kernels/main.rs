@@ -9,13 +9,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use evener_image::filters;
+use evener_image::filters::bwdif::{Bwdif, Field, Intra};
+use evener_image::filters::fade::Fade;
+use evener_image::format::Codes;
 use evener_image::geometry::Rect;
+use evener_image::graph::colour::Colour;
 use evener_image::graph::plane::Node;
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::STRIP;
 use evener_image::kernels::pointwise::PointOp;
 use evener_image::kernels::taps::{TapRun, blend_run};
-use evener_image::stage::{RowContext, Stage};
+use evener_image::stage::{Component, RowContext, Stage};
 use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 use evener_runtime::Simd;
 use planes::{Plane, Ring, Rng, defined, defined_plane};
@@ -203,6 +207,46 @@ fn all_subjects() -> impl Iterator<Item = Subject> {
     CASES
         .iter()
         .flat_map(move |text| sizes().flat_map(move |size| subjects(text, size)))
+        .chain(sizes().flat_map(unlisted))
+}
+
+/// Stages that no graph has by itself: those that read several frames or change with time.
+fn unlisted(size: Size) -> Vec<Subject> {
+    let plane = |depth| evener_image::stage::Plane {
+        size,
+        luma: size,
+        subsampling: (1, 1),
+        chroma_subsampling: (1, 1),
+        component: Component::Luma,
+        fill: 0.0,
+        codes: Codes {
+            depth,
+            range: ColourRange::Limited,
+            chroma: false,
+        },
+    };
+    let fade = Fade {
+        out: true,
+        start_frame: 0,
+        frames: 8,
+        start: 0.0,
+        duration: 0.0,
+        colour: Colour::parse("yellow").unwrap(),
+    };
+    let mut stages = vec![fade.stage(&plane(Depth::U8), fade.factor(3, 0.1)).unwrap()];
+    for (top, second) in [(false, false), (false, true), (true, false), (true, true)] {
+        let field = Field { top, second };
+        stages.push(Bwdif::shared(&plane(Depth::F32), field));
+        stages.push(Bwdif::shared(&plane(Depth::U8), field));
+        stages.push(Intra::shared(&plane(Depth::U8), field));
+    }
+    let subject = |stage: Arc<dyn Stage>| Subject {
+        text: format!("{stage:?} on {size}"),
+        input: size,
+        size,
+        stage,
+    };
+    stages.into_iter().map(subject).collect()
 }
 
 fn inputs(subject: &Subject, rng: &mut Rng, edges: bool) -> Vec<Plane> {
@@ -513,7 +557,11 @@ fn timings() {
     let mut rng = Rng(6);
     for text in CASES {
         let mut seen = Vec::new();
-        for subject in subjects(text, size) {
+        let of_text = match *text {
+            "null" => unlisted(size),
+            _ => subjects(text, size),
+        };
+        for subject in of_text {
             if seen.contains(&subject.stage.name()) {
                 continue;
             }
