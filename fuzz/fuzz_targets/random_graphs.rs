@@ -123,7 +123,7 @@ impl Schedule for Turns<'_> {
 }
 
 fn filter(bytes: &mut Bytes<'_>) -> String {
-    match bytes.next() % 20 {
+    match bytes.next() % 27 {
         0 => "blur".into(),
         1 => format!("gaussian={}", 0.2 + f64::from(bytes.next() % 32) / 16.0),
         2 => "sobel_x".into(),
@@ -167,6 +167,33 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         16 => "median".into(),
         17 => format!("denoise={}", 0.01 + f64::from(bytes.next()) / 255.0),
         18 => ["deinterlace", "deinterlace=bottom"][usize::from(bytes.next() % 2)].into(),
+        19 => format!("boxblur={}:{}", bytes.next() % 5, bytes.next() % 4),
+        20 => format!(
+            "avgblur={}:{}:{}",
+            1 + bytes.next() % 20,
+            bytes.next() % 16,
+            bytes.next() % 9
+        ),
+        21 => ["negate", "negate=y", "negate=u+v"][usize::from(bytes.next() % 3)].into(),
+        22 => format!("lut='val*{}':u=negval", bytes.signed() / 64.0),
+        23 => format!(
+            "hue=s={}:b={}",
+            bytes.signed() / 13.0,
+            bytes.signed() / 13.0
+        ),
+        24 => format!(
+            "drawbox={}:{}:{}:{}:red@0.4:{}",
+            bytes.signed() / 4.0,
+            bytes.signed() / 4.0,
+            bytes.next() % 60,
+            bytes.next() % 60,
+            bytes.next() % 9
+        ),
+        25 => format!(
+            "vignette={}:{}",
+            f64::from(bytes.next()) / 160.0,
+            bytes.signed()
+        ),
         _ => format!("flip={}", if bytes.next() % 2 == 0 { "h" } else { "v" }),
     }
 }

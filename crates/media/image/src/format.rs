@@ -151,6 +151,14 @@ impl Codes {
             (Some(_), ColourRange::Limited, true) => 224.0 * self.step(),
         }
     }
+
+    /// The difference of values that is one code of 8 bits.
+    pub fn of_8_bits(self) -> f32 {
+        match self.depth {
+            Depth::F32 => 1.0 / 255.0,
+            _ => self.step() / self.span(),
+        }
+    }
 }
 
 /// Size, chroma layout, depth and range of a frame.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use crate::device::DeviceStage;
-use crate::format::{Chroma, Format, Size};
+use crate::format::{Chroma, Codes, Format, Size};
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::pointwise::PointOp;
@@ -268,6 +268,8 @@ pub struct Plane {
     pub component: Component,
     /// Value outside a warped source.
     pub fill: f32,
+    /// What its codes mean in the frame, for filters that are defined by codes.
+    pub codes: Codes,
 }
 
 impl Plane {
@@ -291,6 +293,7 @@ impl Plane {
                 _ => Component::Cr,
             },
             fill: if is_chroma { GREY } else { 0.0 },
+            codes: format.codes(index),
         }
     }
 

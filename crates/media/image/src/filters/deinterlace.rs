@@ -1,8 +1,8 @@
-//! `deinterlace`: one field of each frame is kept, and the rows of the other one become the mean of those above and below.
+//! `deinterlace=keep=top`: one field of each frame is kept, and the rows of the other one become the mean of those above and below.
 
 use std::sync::Arc;
 
-use super::{Arg, Entry, Filter, Role};
+use super::Filter;
 use crate::for_each_level;
 use crate::format::Size;
 use crate::geometry::Rect;
@@ -10,29 +10,14 @@ use crate::graph::plane::{PlaneGraph, Port};
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
-/// The name of the filter and its stage.
+/// The name of its stage.
 pub const NAME: &str = "deinterlace";
 
-pub const ENTRY: Entry = Entry {
-    name: NAME,
-    aliases: &[],
-    about: "keep one field of interlaced frames and interpolate the missing rows",
-    args: &[Arg::optional(
-        "keep",
-        "top",
-        "the field to keep: top or bottom",
-    )],
-    role: Role::EveryPlane,
-    build: |args| {
-        let kept = args.choice("keep", &["top", "bottom"])? as i32;
-        Ok(Box::new(Deinterlace { kept }))
-    },
-};
-
+/// It, by one field.
 #[derive(Clone, Copy)]
-struct Deinterlace {
+pub struct Deinterlace {
     /// The first row that is kept.
-    kept: i32,
+    pub kept: i32,
 }
 
 impl Filter for Deinterlace {

@@ -26,6 +26,18 @@ pub const ENTRY: Entry = Entry {
             "the factor on chroma's distance from grey",
         ),
         Arg::optional("gamma", "1", "v becomes v^(1/gamma)"),
+        Arg::optional("gamma_r", "1", "gamma of red, by chroma"),
+        Arg::optional(
+            "gamma_g",
+            "1",
+            "gamma of green: of luma, and against red and blue",
+        ),
+        Arg::optional("gamma_b", "1", "gamma of blue, by chroma"),
+        Arg::optional(
+            "gamma_weight",
+            "1",
+            "the share of gamma; the rest stays, so less spares what is bright",
+        ),
     ],
     role: Role::EveryPlane,
     build: |args| {
@@ -39,6 +51,12 @@ pub const ENTRY: Entry = Entry {
             brightness: within("brightness", -1.0, 1.0)?,
             saturation: within("saturation", 0.0, 3.0)?,
             gamma: within("gamma", 0.1, 10.0)?,
+            colours: [
+                within("gamma_r", 0.1, 10.0)?,
+                within("gamma_g", 0.1, 10.0)?,
+                within("gamma_b", 0.1, 10.0)?,
+            ],
+            weight: within("gamma_weight", 0.0, 1.0)?,
         }))
     },
 };
@@ -48,32 +66,42 @@ struct Eq {
     brightness: f32,
     saturation: f32,
     gamma: f32,
+    /// Of red, green and blue.
+    colours: [f32; 3],
+    weight: f32,
 }
 
 impl Filter for Eq {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        let chroma = matches!(plane.component, Component::Cb | Component::Cr);
-        let (factor, added, gamma) = match chroma {
-            true => (self.saturation, 0.0, 1.0),
-            false => (self.contrast, self.brightness, self.gamma),
+        let [red, green, blue] = self.colours;
+        let (factor, added, gamma) = match plane.component {
+            Component::Cb => (self.saturation, 0.0, (blue / green).sqrt()),
+            Component::Cr => (self.saturation, 0.0, (red / green).sqrt()),
+            Component::Luma | Component::Rgb => {
+                (self.contrast, self.brightness, self.gamma * green)
+            }
         };
         let mut port = input;
         if (factor, added) != (1.0, 0.0) {
             let linear = Linear { factor, added };
             port = graph.push(Arc::new(linear), &[port], size);
         }
-        if gamma != 1.0 {
-            let gamma = Gamma { power: 1.0 / gamma };
-            port = graph.push(Arc::new(gamma), &[port], size);
+        let power = 1.0 / gamma;
+        if gamma != 1.0 && self.weight == 1.0 {
+            port = graph.push(Arc::new(Gamma { power }), &[port], size);
+        } else if gamma != 1.0 && self.weight > 0.0 {
+            let weight = self.weight;
+            port = graph.push(Arc::new(PartGamma { power, weight }), &[port], size);
         }
         port
     }
 }
 
+/// (v - ½) · factor + ½ + added.
 #[derive(Debug)]
-struct Linear {
-    factor: f32,
-    added: f32,
+pub(super) struct Linear {
+    pub(super) factor: f32,
+    pub(super) added: f32,
 }
 
 #[derive(Debug)]
@@ -81,6 +109,17 @@ struct Gamma {
     power: f32,
 }
 
+/// The share `weight` of gamma, and the rest of v.
+#[derive(Debug)]
+struct PartGamma {
+    power: f32,
+    weight: f32,
+}
+
 point_stage!(Linear, "eq", 2.0, |this, v| (v - 0.5) * this.factor
     + (0.5 + this.added));
 point_stage!(Gamma, "gamma", 30.0, |this, v| power(v, this.power));
+point_stage!(PartGamma, "gamma", 33.0, |this, v| {
+    let kept = if v > 0.0 { v } else { 0.0 };
+    kept * (1.0 - this.weight) + power(v, this.power) * this.weight
+});

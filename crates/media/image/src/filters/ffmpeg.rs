@@ -1,6 +1,7 @@
 //! FFmpeg's names: of filters here, of filters here that differ from FFmpeg's, and of filters that are missing here.
 
-use super::{Entry, flip, gaussian, resize, undistort};
+use super::interlaced::{BWDIF, YADIF};
+use super::{Entry, boxblur, flip, gaussian, resize, undistort};
 
 /// Other names of filters: those of FFmpeg, with the defaults of its arguments as far as they are there.
 pub const NAMES: &[Entry] = &[
@@ -8,7 +9,10 @@ pub const NAMES: &[Entry] = &[
     flip::VFLIP,
     resize::SCALE,
     gaussian::GBLUR,
+    boxblur::AVGBLUR,
     undistort::LENSCORRECTION,
+    BWDIF,
+    YADIF,
 ];
 
 /// How a filter differs from FFmpeg's filter of the same name, each as a part of a sentence.
@@ -48,36 +52,39 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "median",
-        "radius 1 on every plane; FFmpeg offers other radii and single planes",
+        "radius 1; FFmpeg offers other radii and other ranks than the middle",
+    ),
+    (
+        "boxblur",
+        "one mean with the weights of all; FFmpeg rounds to codes after each",
+    ),
+    (
+        "lut",
+        "minval and maxval are those of the input's range; in FFmpeg full range only in formats named yuvj",
+    ),
+    (
+        "hue",
+        "saturation and brightness; FFmpeg also turns the hue",
+    ),
+    (
+        "drawbox",
+        "subsampled chroma is blended once; FFmpeg blends it again for each luma sample, and has no white of full range",
+    ),
+    (
+        "vignette",
+        "towards black and grey of the range, without noise; FFmpeg dims codes towards 0 and 127",
     ),
 ];
 
 /// Filters that are missing here and that users of FFmpeg look for, each with what to do instead.
 pub const ELSEWHERE: &[(&str, &str)] = &[
-    ("yadif", "use `deinterlace`"),
-    ("bwdif", "use `deinterlace`"),
     ("bilateral", "use `denoise`"),
     ("hqdn3d", "use `denoise`"),
     ("nlmeans", "use `denoise`"),
-    ("boxblur", "use `gaussian`"),
-    ("avgblur", "use `gaussian`"),
     ("elbg", "use `posterize`"),
     ("edgedetect", "use `sobel`"),
     ("prewitt", "use `sobel`"),
     ("zscale", "use `scale`"),
-    ("hue", "use `eq`"),
-    (
-        "negate",
-        "there is no such filter; `eq=contrast=-1` inverts luma",
-    ),
-    (
-        "invert",
-        "there is no such filter; `eq=contrast=-1` inverts luma",
-    ),
-    (
-        "fade",
-        "no filter changes with time here; ffmpeg can fade before or after",
-    ),
     ("movie", "use `overlay` with the name of a picture"),
     (
         "drawtext",

@@ -73,6 +73,7 @@ pub(crate) const NAMES: &[&str] = &[
     "convolve",
     "cover_rect",
     "cropdetect",
+    "curves",
     "datascope",
     "dblur",
     "dctdnoiz",

@@ -10,7 +10,8 @@ use crate::format::Size;
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::weighted_sum::{
-    GatheredTaps, HorizontalTaps, RUN, VerticalTaps, add, weighted_sum, weighted_sums,
+    GatheredTaps, HorizontalTaps, MirroredTaps, RUN, VerticalTaps, add, mirrored, weighted_sum,
+    weighted_sums,
 };
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
@@ -66,9 +67,19 @@ impl Filter for Gaussian {
             size: plane.size,
             down: self.weights(),
             across: self.weights(),
+            edges: Edges::Repeat,
         };
         graph.push(Arc::new(stage), &[input], size)
     }
+}
+
+/// What lies beyond the edges of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edges {
+    /// The sample at the edge, again and again.
+    Repeat,
+    /// The plane in a mirror, the sample at the edge twice.
+    Mirror,
 }
 
 /// A separable weighted sum. Rows are added from the upper to the lower, then columns from left to right.
@@ -79,6 +90,7 @@ pub(super) struct GaussianStage {
     pub(super) down: Vec<f32>,
     /// The weights of columns, an odd number.
     pub(super) across: Vec<f32>,
+    pub(super) edges: Edges,
 }
 
 impl GaussianStage {
@@ -88,11 +100,11 @@ impl GaussianStage {
     }
 }
 
-/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the row `temp`, and repeats the edge
-/// samples beyond the plane, which is `plane_width` wide. Returns `n + 2 * radius` samples from column x0 - radius on.
+/// Runs `vertical` over the columns that outputs `x0..x0 + n` with `radius` need, into the row `temp`, and continues it
+/// beyond the plane, which is `plane_width` wide. Returns `n + 2 * radius` samples from column x0 - radius on.
 fn padded<'t>(
     lines: &RowView<'_>,
-    plane_width: i32,
+    (plane_width, edges): (i32, Edges),
     x0: i32,
     n: usize,
     radius: usize,
@@ -107,9 +119,20 @@ fn padded<'t>(
     let temp = &mut temp[..n + 2 * radius];
     let columns = (from - origin) as usize..(to - origin + 1) as usize;
     vertical(columns, &mut temp[left..left + count]);
-    let (first, end) = (temp[left], temp[left + count - 1]);
-    temp[..left].fill(first);
-    temp[left + count..].fill(end);
+    match edges {
+        Edges::Repeat => {
+            let (first, end) = (temp[left], temp[left + count - 1]);
+            temp[..left].fill(first);
+            temp[left + count..].fill(end);
+        }
+        Edges::Mirror => {
+            // What is as far inside as this is outside has been computed, since a radius of samples has.
+            for i in (0..left).chain(left + count..temp.len()) {
+                let x = mirrored(x0 - r + i as i32, plane_width);
+                temp[i] = temp[left + (x - from) as usize];
+            }
+        }
+    }
     temp
 }
 
@@ -121,10 +144,28 @@ impl Stage for GaussianStage {
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
         let (rx, ry) = self.radius();
         let (rx, ry) = (rx as i32, ry as i32);
+        let from = taps.len();
         taps.extend((y - ry..=y + ry).flat_map(|y| (x - rx..=x + rx).map(move |x| (x, y))));
+        if self.edges == Edges::Mirror {
+            let (w, h) = (self.size.w as i32, self.size.h as i32);
+            for (x, y) in &mut taps[from..] {
+                (*x, *y) = (mirrored(*x, w), mirrored(*y, h));
+            }
+        }
+    }
+
+    fn reads(&self) -> usize {
+        self.across.len() * self.down.len()
+    }
+
+    fn scattered(&self) -> bool {
+        false
     }
 
     fn offsets(&self) -> Option<Vec<(i32, i32)>> {
+        if self.edges == Edges::Mirror {
+            return None;
+        }
         let mut offsets = Vec::new();
         self.taps(0, 0, &mut offsets);
         Some(offsets)
@@ -170,24 +211,26 @@ impl Stage for GaussianStage {
         let ((radius, above), n, simd) = (self.radius(), out.len(), cx.simd);
         let (width, bottom) = (self.size.w as i32, self.size.h as i32 - 1);
         let temp = cx.row(n + 2 * radius);
-        let columns = padded(&input[0], width, x0, n, radius, temp, |columns, t| {
-            let (lines, top) = (input[0], y - above as i32);
-            weighted_sums(
-                simd,
-                &self.down,
-                &VerticalTaps {
-                    lines,
-                    top,
-                    bottom,
-                    first: columns.start,
-                },
-                t,
-            );
+        let plane = (width, self.edges);
+        let columns = padded(&input[0], plane, x0, n, radius, temp, |columns, t| {
+            let taps = VerticalTaps {
+                lines: input[0],
+                top: y - above as i32,
+                bottom,
+                first: columns.start,
+            };
+            match self.edges {
+                Edges::Repeat => weighted_sums(simd, &self.down, &taps, t),
+                Edges::Mirror => weighted_sums(simd, &self.down, &MirroredTaps(taps), t),
+            }
         });
         weighted_sums(simd, &self.across, &HorizontalTaps(columns), out);
     }
 
     fn device(&self) -> Option<DeviceStage> {
+        if self.edges == Edges::Mirror {
+            return None;
+        }
         let pass = |column: u32, weights: &[f32]| {
             let head = [column, weights.len() as u32];
             let weights = weights.iter().map(|weight| weight.to_bits());

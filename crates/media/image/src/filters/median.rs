@@ -3,9 +3,10 @@
 use evener_runtime::Simd;
 
 use super::window::{Window, WindowStage};
-use super::{Entry, Filter, Role};
+use super::{Arg, Entry, Filter, Role};
 use crate::for_each_level;
 use crate::format::Size;
+use crate::graph::kinds::Chosen;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::stage::Plane;
 
@@ -13,17 +14,39 @@ pub const ENTRY: Entry = Entry {
     name: "median",
     aliases: &[],
     about: "the median of 3x3 samples, which removes single outliers",
-    args: &[],
+    args: &[
+        Arg::optional("radius", "1", "samples on each side; only 1"),
+        Arg::optional(
+            "planes",
+            "15",
+            "the planes as a sum: 1 for luma, 2 and 4 for chroma",
+        ),
+    ],
     role: Role::EveryPlane,
-    build: |_| Ok(Box::new(Median)),
+    build: |args| {
+        args.number_where("radius", |v| v == 1.0, "1, the only radius here")?;
+        let chosen = args.planes("planes")?;
+        Ok(Box::new(OfPlanes { chosen }))
+    },
 };
+
+struct OfPlanes {
+    chosen: Chosen,
+}
 
 #[derive(Debug)]
 struct Median;
 
-impl Filter for Median {
+impl Filter for OfPlanes {
+    fn output_size(&self, plane: &Plane) -> Result<Size, String> {
+        self.chosen.has(plane).map(|_| plane.size)
+    }
+
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        graph.push(WindowStage::shared(Median, plane.size), &[input], size)
+        match self.chosen.has(plane) {
+            Ok(true) => graph.push(WindowStage::shared(Median, plane.size), &[input], size),
+            _ => input,
+        }
     }
 }
 

@@ -14,13 +14,17 @@ use crate::stage::Plane;
 mod aspect;
 mod binary;
 mod blur;
+mod boxblur;
+pub mod bwdif;
 mod concat;
 pub(crate) mod constant;
 mod crop;
 pub(crate) mod deinterlace;
 mod denoise;
+mod drawbox;
 pub(crate) mod enabled;
 mod eq;
+pub mod fade;
 pub mod ffmpeg;
 mod flip;
 pub(crate) mod foreign;
@@ -28,10 +32,14 @@ mod format;
 mod fps;
 mod framestep;
 mod gaussian;
+mod hue;
+mod interlaced;
+mod lut;
 mod magnitude;
 mod median;
 mod mosaic;
 mod movie;
+mod negate;
 mod null;
 mod over;
 pub(crate) mod overlay;
@@ -61,6 +69,7 @@ mod triangle;
 mod trim;
 mod undistort;
 mod unsharp;
+mod vignette;
 mod warp;
 mod window;
 
@@ -86,7 +95,14 @@ pub const TABLE: &[Entry] = &[
     unsharp::ENTRY,
     median::ENTRY,
     denoise::ENTRY,
-    deinterlace::ENTRY,
+    interlaced::DEINTERLACE,
+    boxblur::ENTRY,
+    negate::ENTRY,
+    lut::ENTRY,
+    hue::ENTRY,
+    drawbox::ENTRY,
+    vignette::ENTRY,
+    fade::ENTRY,
     null::ENTRY,
     fps::ENTRY,
     setpts::ENTRY,

@@ -42,7 +42,7 @@ pub const ENTRY: Entry = Entry {
     .also(&["e"])],
     role: Role::EveryPlane,
     build: |args| {
-        let keep = args.expression("expr", NAMES)?;
+        let keep = args.expression("expr", NAMES, &[])?;
         Ok(Box::new(Select { keep }))
     },
 };

@@ -35,7 +35,7 @@ pub const ENTRY: Entry = Entry {
     )],
     role: Role::EveryPlane,
     build: |args| {
-        let time = args.expression("expr", NAMES)?;
+        let time = args.expression("expr", NAMES, &[])?;
         Ok(Box::new(SetPts { time }))
     },
 };

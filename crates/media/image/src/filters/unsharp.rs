@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evener_runtime::Simd;
 
-use super::gaussian::GaussianStage;
+use super::gaussian::{Edges, GaussianStage};
 use super::{Arg, Entry, Filter, Role};
 use crate::for_each_level;
 use crate::format::Size;
@@ -92,6 +92,7 @@ impl Filter for Unsharp {
             size: plane.size,
             down: binomial(of.rows),
             across: binomial(of.columns),
+            edges: Edges::Repeat,
         };
         let smoothed = graph.push(Arc::new(smooth), &[input], size);
         let amount = of.amount;

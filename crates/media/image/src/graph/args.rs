@@ -302,7 +302,10 @@ impl<'a> Args<'a> {
     }
 
     /// An argument, the text of its value, and the column that errors name.
-    fn value(&self, name: &str) -> Result<(&'static Arg, Cow<'a, str>, usize), ArgError> {
+    pub(super) fn value(
+        &self,
+        name: &str,
+    ) -> Result<(&'static Arg, Cow<'a, str>, usize), ArgError> {
         let unknown = || {
             let problem = Problem::Unknown {
                 name: quoted(name),
@@ -536,16 +539,6 @@ impl<'a> Args<'a> {
         })
     }
 
-    /// An expression of `names`.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn expression(&self, name: &str, names: Names) -> Result<Expression, ArgError> {
-        self.parsed(name, |text| {
-            Expression::parse(text, names).map_err(|wrong| wrong.to_string())
-        })
-    }
-
     /// When the filter is at work, if that is not always.
     ///
     /// # Errors
@@ -640,6 +633,16 @@ impl<'a> Args<'a> {
         }
         parts.join(":")
     }
+}
+
+/// What `of` makes of the arguments in `text`, as after a filter's `=`.
+#[cfg(test)]
+pub(crate) fn parsed<T>(
+    known: &'static [Arg],
+    text: &str,
+    of: impl FnOnce(&Args<'_>) -> Result<T, ArgError>,
+) -> Result<T, ArgError> {
+    of(&Args::new(known, 1, Some(Span::new(text)))?)
 }
 
 /// A value for an argument that was given `text`: what a percentage means, or one that differs from the default of 0.

@@ -40,6 +40,28 @@ impl Colour {
         Some(Colour([part(16), part(8), part(0)]))
     }
 
+    /// Reads a colour and its opacity, from 0 to 1: after an `@`, as a fraction or as `0xAA`, or as two more digits.
+    pub fn with_opacity(text: &str) -> Option<(Colour, f32)> {
+        let code = |digits: &str| {
+            let code = u8::from_str_radix(digits, 16).ok()?;
+            (digits.len() == 2 && !digits.starts_with('+')).then_some(f32::from(code) / 255.0)
+        };
+        if let Some((colour, opacity)) = text.split_once('@') {
+            let opacity = match opacity.strip_prefix("0x") {
+                Some(digits) => code(digits)?,
+                None => opacity.parse().ok()?,
+            };
+            let usable = (0.0..=1.0).contains(&opacity);
+            return Some((Colour::parse(colour)?, opacity)).filter(|_| usable);
+        }
+        let digits = text.strip_prefix("0x").or(text.strip_prefix('#'));
+        if digits.is_some_and(|d| d.len() == 8 && d.is_ascii()) {
+            let (colour, opacity) = text.split_at(text.len() - 2);
+            return Some((Colour::parse(colour)?, code(opacity)?));
+        }
+        Some((Colour::parse(text)?, 1.0))
+    }
+
     /// The value on a plane, by BT.601, as FFmpeg's filters have it.
     ///
     /// # Errors
@@ -70,6 +92,27 @@ mod tests {
         assert_eq!(Colour::parse("0x808080"), Colour::parse("gray"));
         assert_eq!(Colour::parse("0"), Colour::parse("black"));
         assert_eq!(Colour::parse("1"), Colour::parse("white"));
+        let red = Colour::parse("red").unwrap();
+        for (text, opacity) in [
+            ("red", 1.0),
+            ("red@0.25", 0.25),
+            ("#ff0000@0x33", 0.2),
+            ("0xff000066", 0.4),
+            ("#ff0000ff", 1.0),
+        ] {
+            assert_eq!(Colour::with_opacity(text), Some((red, opacity)), "{text}");
+        }
+        for text in [
+            "red@",
+            "red@2",
+            "red@0x1",
+            "@0.5",
+            "#ff0000+1",
+            "#ff00001",
+            "red@nan",
+        ] {
+            assert_eq!(Colour::with_opacity(text), None, "{text}");
+        }
         for text in ["", "rde", "#ff00", "0x+12345", "1.5", "-0.1", "nan"] {
             assert_eq!(Colour::parse(text), None, "{text}");
         }

@@ -65,10 +65,15 @@ enum Step {
     Name(usize),
     /// So many operands, of which the last is on top.
     Apply(Function, usize),
+    /// The same for a function of the filter.
+    Own(fn(&[f64], &[f64]) -> f64, usize),
 }
 
 /// Has as many numbers as a table or an operator says.
 type Function = fn(&[f64]) -> f64;
+
+/// Functions of a filter: a name, how many operands it takes, and the value for these and the values of all names.
+pub type Functions = &'static [(&'static str, usize, fn(&[f64], &[f64]) -> f64)];
 
 const NEGATE: Step = Step::Apply(|v| -v[0], 1);
 const POWER: Step = Step::Apply(|v| v[0].powf(v[1]), 2);
@@ -160,9 +165,19 @@ impl Expression {
     /// # Errors
     /// It is none, or uses another name.
     pub fn parse(text: &str, names: Names) -> Result<Expression, Wrong> {
+        Expression::with_functions(text, names, &[])
+    }
+
+    /// Reads an expression that may use `names` and functions of the filter. One of these takes the place of the function
+    /// of its name with as many operands.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn with_functions(text: &str, names: Names, own: Functions) -> Result<Expression, Wrong> {
         let mut parser = Parser {
             rest: text.trim(),
             names,
+            own,
             steps: Vec::new(),
         };
         parser.sum(0)?;
@@ -212,6 +227,10 @@ impl Expression {
                     let operands = stack.split_off(stack.len() - count);
                     function(&operands)
                 }
+                Step::Own(function, count) => {
+                    let operands = stack.split_off(stack.len() - count);
+                    function(&operands, values)
+                }
             };
             stack.push(v);
         }
@@ -222,6 +241,7 @@ impl Expression {
 struct Parser<'a> {
     rest: &'a str,
     names: Names,
+    own: Functions,
     steps: Vec<Step>,
 }
 
@@ -295,17 +315,7 @@ impl<'a> Parser<'a> {
             let found = c.escape_debug();
             return Err(Wrong(format!("`{found}` stands where a value must be")));
         }
-        if let Some((_, counts, function)) = FUNCTIONS.iter().find(|(name, ..)| *name == word) {
-            let count = self.arguments(depth)?;
-            if !(counts.0..=counts.1).contains(&count) {
-                let wanted = match counts {
-                    (1, 1) => "1 value".to_owned(),
-                    (least, most) if least == most => format!("{most} values"),
-                    (least, most) => format!("{least} or {most} values"),
-                };
-                return Err(Wrong(format!("`{word}` takes {wanted}, not {count}")));
-            }
-            self.steps.push(Step::Apply(*function, count));
+        if self.function(word, depth)? {
             return Ok(());
         }
         let name = self.names.iter().find(|(name, _)| *name == word);
@@ -316,6 +326,31 @@ impl<'a> Parser<'a> {
             (None, None) => return Err(self.unknown(word)),
         });
         Ok(())
+    }
+
+    /// The operands of the function `word`; nothing if there is none of that name.
+    fn function(&mut self, word: &str, depth: usize) -> Result<bool, Wrong> {
+        let own: Vec<_> = (self.own.iter().filter(|own| own.0 == word)).collect();
+        let known = FUNCTIONS.iter().find(|known| known.0 == word);
+        let Some(counts) = known.map(|k| k.1).or(own.first().map(|o| (o.1, o.1))) else {
+            return Ok(false);
+        };
+        let count = self.arguments(depth)?;
+        let own = own.iter().find(|own| own.1 == count);
+        let known = known.filter(|_| (counts.0..=counts.1).contains(&count));
+        self.steps.push(match (own, known) {
+            (Some((_, _, function)), _) => Step::Own(*function, count),
+            (None, Some((_, _, function))) => Step::Apply(*function, count),
+            (None, None) => {
+                let wanted = match counts {
+                    (1, 1) => "1 value".to_owned(),
+                    (least, most) if least == most => format!("{most} values"),
+                    (least, most) => format!("{least} or {most} values"),
+                };
+                return Err(Wrong(format!("`{word}` takes {wanted}, not {count}")));
+            }
+        });
+        Ok(true)
     }
 
     /// Expressions in parentheses, and how many there are.
@@ -441,6 +476,23 @@ mod tests {
         assert_eq!(literal("-2"), Some(-2.0));
         assert_eq!(literal("12*1"), None);
         assert_eq!(literal("iw"), None);
+    }
+
+    #[test]
+    fn a_filter_may_have_functions_of_its_own() {
+        const OWN: Functions = &[
+            ("clip", 1, |v, values| v[0].min(values[0])),
+            ("twice", 1, |v, _| 2.0 * v[0]),
+        ];
+        let value = |text| {
+            let expression = Expression::with_functions(text, &[("most", 0)], OWN).unwrap();
+            expression.value(&[5.0])
+        };
+        assert_eq!(value("clip(7)+clip(9,1,3)+twice(most)"), 18.0);
+        let wrong = |text| Expression::with_functions(text, &[], OWN).unwrap_err();
+        assert!(wrong("twice(1,2)").to_string().contains("1 value"));
+        assert!(wrong("clip(1,2)").to_string().contains("3 values"));
+        assert!(Expression::parse("twice(1)", &[]).is_err());
     }
 
     #[test]

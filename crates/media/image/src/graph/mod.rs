@@ -6,6 +6,7 @@ pub mod colour;
 pub mod error;
 pub mod expression;
 mod files;
+pub mod kinds;
 pub mod length;
 pub mod parse;
 pub mod plane;

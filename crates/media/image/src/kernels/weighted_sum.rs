@@ -28,6 +28,25 @@ impl Taps for VerticalTaps<'_> {
     }
 }
 
+/// The same, where rows beyond the plane are those that a mirror at its edge shows.
+pub struct MirroredTaps<'a>(pub VerticalTaps<'a>);
+
+impl Taps for MirroredTaps<'_> {
+    #[inline(always)]
+    fn tap(&self, k: usize, at: usize) -> &[f32] {
+        let VerticalTaps { top, bottom, .. } = self.0;
+        let row = mirrored(top + k as i32, bottom + 1);
+        &self.0.lines.row(row)[self.0.first + at..]
+    }
+}
+
+/// The position from 0 to `length - 1` that mirrors at both ends show at `at`; the end itself is seen twice.
+#[inline(always)]
+pub fn mirrored(at: i32, length: i32) -> i32 {
+    let there = at.rem_euclid(2 * length);
+    there.min(2 * length - 1 - there)
+}
+
 /// Taps in one row, tap 0 of output 0 first.
 pub struct HorizontalTaps<'a>(pub &'a [f32]);
 

@@ -37,6 +37,7 @@ pub const FILTERS: &[&str] = &[
     "rotate=30:grow=1",
     "rotate=-100:red:1",
     "rotate=90:grow=1",
+    "avgblur=3:15:1",
 ];
 
 /// Filters that only cores compute: a graph with one of them uses no device.
@@ -51,6 +52,14 @@ pub const CORES_ONLY: &[&str] = &[
     "denoise=0.3",
     "deinterlace",
     "deinterlace=bottom",
+    "boxblur=1",
+    "boxblur='min(cw,ch)/2':2",
+    "negate",
+    "lut='val/2':u=negval",
+    "hue=s=2:b=-1",
+    "eq=gamma_r=1.4:gamma_weight=0.6",
+    "drawbox=3:1:iw/2:ih/2:red@0.5:2",
+    "vignette",
 ];
 
 /// All filters.

@@ -9,9 +9,9 @@ use evener_image::{Format, Frame, reference};
 use evener_testing::Folder;
 
 /// A frame that `ffmpeg` made, as y4m, with the picture that it made it from.
-struct Peer {
+pub(crate) struct Peer {
     folder: Folder,
-    source: Frame,
+    pub(crate) source: Frame,
 }
 
 fn ffmpeg(arguments: &[&str], output: &Path) -> Frame {
@@ -32,7 +32,7 @@ fn ffmpeg(arguments: &[&str], output: &Path) -> Frame {
 
 impl Peer {
     /// `None` where the clip or the program is missing, which is said.
-    fn of(clip: &str) -> Option<Peer> {
+    pub(crate) fn of(clip: &str) -> Option<Peer> {
         let Some(clips) = std::env::var_os("EVENER_CLIPS") else {
             evener_testing::skip("EVENER_CLIPS names no folder of clips");
             return None;
@@ -42,7 +42,7 @@ impl Peer {
     }
 
     /// Of a picture that FFmpeg draws, in one of its pixel formats.
-    fn drawn(size: &str, pixels: &str) -> Option<Peer> {
+    pub(crate) fn drawn(size: &str, pixels: &str) -> Option<Peer> {
         let scene = format!("testsrc2=size={size},noise=alls=20:all_seed=7,format={pixels}");
         Peer::from(&["-f", "lavfi", "-i", &scene, "-strict", "-1"])
     }
@@ -57,14 +57,14 @@ impl Peer {
         Some(Peer { folder, source })
     }
 
-    fn filter(&self, text: &str) -> Frame {
+    pub(crate) fn filter(&self, text: &str) -> Frame {
         let from = self.folder.path("source.y4m");
         let to = self.folder.path("filtered.y4m");
         let from = from.to_str().unwrap();
         ffmpeg(&["-i", from, "-vf", text, "-strict", "-1"], &to)
     }
 
-    fn ours(&self, text: &str) -> (Format, Vec<Vec<u8>>) {
+    pub(crate) fn ours(&self, text: &str) -> (Format, Vec<Vec<u8>>) {
         let graph = Graph::parse(text).unwrap();
         let bound = graph.bind(self.source.format(), Planes::Auto).unwrap();
         (bound.output, reference::frame(&bound, &self.source))
@@ -72,7 +72,7 @@ impl Peer {
 }
 
 /// How far codes are apart at most, over all planes.
-fn apart(ours: &(Format, Vec<Vec<u8>>), theirs: &Frame, context: &str) -> u16 {
+pub(crate) fn apart(ours: &(Format, Vec<Vec<u8>>), theirs: &Frame, context: &str) -> u16 {
     assert_eq!(ours.0, *theirs.format(), "{context}");
     let code = |bytes: &[u8]| match bytes {
         [low, high] => u16::from_ne_bytes([*low, *high]),

@@ -9,13 +9,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use evener_image::filters;
+use evener_image::filters::bwdif::{Bwdif, Field, Intra};
+use evener_image::filters::fade::Fade;
+use evener_image::format::Codes;
 use evener_image::geometry::Rect;
+use evener_image::graph::colour::Colour;
 use evener_image::graph::plane::Node;
 use evener_image::graph::{Graph, Planes};
 use evener_image::kernels::STRIP;
 use evener_image::kernels::pointwise::PointOp;
 use evener_image::kernels::taps::{TapRun, blend_run};
-use evener_image::stage::{RowContext, Stage};
+use evener_image::stage::{Component, RowContext, Stage};
 use evener_image::{Chroma, ColourRange, Depth, Format, Size};
 use evener_runtime::Simd;
 use planes::{Plane, Ring, Rng, defined, defined_plane};
@@ -87,10 +91,30 @@ const CASES: &[&str] = &[
     "unsharp=3:7:-1:5:3:2",
     "unsharp=23:23:5",
     "median",
+    "median=planes=2",
     "denoise",
     "denoise=0.5",
     "deinterlace",
     "deinterlace=bottom",
+    "boxblur",
+    "boxblur=0:0:3:4",
+    "boxblur='min(w,h)/2':3",
+    "boxblur='min(w,h)/4':1:0",
+    "avgblur",
+    "avgblur=5:15:2",
+    "avgblur=200",
+    "negate",
+    "negate=u+v",
+    "lut",
+    "lutyuv=y=negval:u='maxval+minval-val':v='clip(val*2-9,0,40000)'",
+    "hue",
+    "hue=s=-0.5:b=3",
+    "eq=gamma_r=1.4:gamma_g=0.8:gamma_b=2:gamma_weight=0.6",
+    "drawbox",
+    "drawbox=5:-2:9:7:red@0.4:2",
+    "drawbox=x=iw/3:y=ih/4:w=iw/3:color=white:t=fill",
+    "vignette",
+    "vignette=PI/2:w/3:-5:backward",
 ];
 
 const SIZES: [(u32, u32); 13] = [
@@ -153,7 +177,8 @@ fn subjects(text: &str, size: Size) -> Vec<Subject> {
     let bound = match Graph::parse(text).unwrap().bind(&format, Planes::Auto) {
         Ok(bound) => bound,
         Err(error) => {
-            assert!(text.starts_with("crop"), "{text} on {size}: {error}");
+            let may = text.starts_with("crop") || text.starts_with("boxblur");
+            assert!(may, "{text} on {size}: {error}");
             return Vec::new();
         }
     };
@@ -182,6 +207,46 @@ fn all_subjects() -> impl Iterator<Item = Subject> {
     CASES
         .iter()
         .flat_map(move |text| sizes().flat_map(move |size| subjects(text, size)))
+        .chain(sizes().flat_map(unlisted))
+}
+
+/// Stages that no graph has by itself: those that read several frames or change with time.
+fn unlisted(size: Size) -> Vec<Subject> {
+    let plane = |depth| evener_image::stage::Plane {
+        size,
+        luma: size,
+        subsampling: (1, 1),
+        chroma_subsampling: (1, 1),
+        component: Component::Luma,
+        fill: 0.0,
+        codes: Codes {
+            depth,
+            range: ColourRange::Limited,
+            chroma: false,
+        },
+    };
+    let fade = Fade {
+        out: true,
+        start_frame: 0,
+        frames: 8,
+        start: 0.0,
+        duration: 0.0,
+        colour: Colour::parse("yellow").unwrap(),
+    };
+    let mut stages = vec![fade.stage(&plane(Depth::U8), fade.factor(3, 0.1)).unwrap()];
+    for (top, second) in [(false, false), (false, true), (true, false), (true, true)] {
+        let field = Field { top, second };
+        stages.push(Bwdif::shared(&plane(Depth::F32), field));
+        stages.push(Bwdif::shared(&plane(Depth::U8), field));
+        stages.push(Intra::shared(&plane(Depth::U8), field));
+    }
+    let subject = |stage: Arc<dyn Stage>| Subject {
+        text: format!("{stage:?} on {size}"),
+        input: size,
+        size,
+        stage,
+    };
+    stages.into_iter().map(subject).collect()
 }
 
 fn inputs(subject: &Subject, rng: &mut Rng, edges: bool) -> Vec<Plane> {
@@ -519,7 +584,11 @@ fn timings() {
     let mut rng = Rng(6);
     for text in CASES {
         let mut seen = Vec::new();
-        for subject in subjects(text, size) {
+        let of_text = match *text {
+            "null" => unlisted(size),
+            _ => subjects(text, size),
+        };
+        for subject in of_text {
             if seen.contains(&subject.stage.name()) {
                 continue;
             }
