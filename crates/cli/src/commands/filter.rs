@@ -11,7 +11,8 @@ use evener_runtime::Topology;
 
 use crate::amount::Amount;
 use crate::device::DeviceArgs;
-use crate::failure::{Ended, Failure};
+use crate::failure::{DONE, Ended, Failure, Status};
+use crate::output::print;
 use crate::progress::{Bar, BarKind};
 use crate::run::StreamArgs;
 use crate::signals::Signals;
@@ -60,12 +61,16 @@ pub struct Args {
     graph: String,
 
     /// Input; see below. A graph that joins streams reads several, as [0:v] and [1:v]
-    #[arg(short, long, value_name = "FILE", required = true)]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "check")]
     input: Vec<OsString>,
 
     /// Output; see below
-    #[arg(short, long, value_name = "FILE")]
-    output: OsString,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "check")]
+    output: Option<OsString>,
+
+    /// Say what becomes of each filter of a graph written for ffmpeg, and run nothing
+    #[arg(long)]
+    check: bool,
 
     /// Read numbered images, such as frames-%05d.png, at RATE per second
     #[arg(long, value_name = "RATE", value_parser = session::rate)]
@@ -126,7 +131,16 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
 }
 
 pub fn run(mut args: Args) -> Ended {
-    for name in args.input.iter_mut().chain([&mut args.output]) {
+    if args.check {
+        let check = Graph::check(&args.graph);
+        print(&check.to_string())?;
+        return Ok(match check.runs() {
+            true => DONE,
+            false => Status::Exit(1),
+        });
+    }
+    let mut output = args.output.take().unwrap_or_default();
+    for name in args.input.iter_mut().chain([&mut output]) {
         *name = without_prefix(name);
     }
     let input = args.input.remove(0);
@@ -136,7 +150,7 @@ pub fn run(mut args: Args) -> Ended {
         others,
         rest,
     } = parsed.map_err(|error| Failure::from(session::Error::from(error)))?;
-    args.stream.check_distinct(None, &args.output)?;
+    args.stream.check_distinct(None, &output)?;
 
     let signals = Signals::take()?;
     let audio = match args.no_audio {
@@ -156,11 +170,10 @@ pub fn run(mut args: Args) -> Ended {
         keep_old: args.keep_old && !args.replace,
         encoder: args.encoder,
     };
-    let session = Session::open_with(&graph, args.planes, &input, &args.output, &files)?;
-    args.stream
-        .check_distinct(session.input().id(), &args.output)?;
+    let session = Session::open_with(&graph, args.planes, &input, &output, &files)?;
+    args.stream.check_distinct(session.input().id(), &output)?;
     let started = args.stream.start_with(Some(&args.device), &signals)?;
-    let output = Output::named(&args.output).of_pictures(session.writes_pictures());
+    let output = Output::named(&output).of_pictures(session.writes_pictures());
     let all = session.frames();
 
     for note in session.notes() {

@@ -15,6 +15,22 @@ pub const NAMES: &[Entry] = &[
     YADIF,
 ];
 
+/// Filters here that FFmpeg does not have.
+pub const OWN: &[&str] = &[
+    "blur",
+    "gaussian",
+    "sobel_x",
+    "sobel_y",
+    "binary",
+    "posterize",
+    "discrete",
+    "undistort",
+    "resize",
+    "flip",
+    "denoise",
+    "deinterlace",
+];
+
 /// How a filter differs from FFmpeg's filter of the same name, each as a part of a sentence.
 pub const DIFFERENCES: &[(&str, &str)] = &[
     (

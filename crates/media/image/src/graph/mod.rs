@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod bind;
+mod check;
 pub mod colour;
 pub mod error;
 pub mod expression;
@@ -18,6 +19,7 @@ mod text;
 pub mod wiring;
 
 pub use bind::{Bound, Planes};
+pub use check::{Check, Verdict};
 pub use error::GraphError;
 pub use parse::{Graph, Parsed};
 pub use rest::Rest;

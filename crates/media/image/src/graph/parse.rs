@@ -258,7 +258,7 @@ impl Call {
     }
 
     /// `streams` lead to it, as far as labels and the filter before it say.
-    fn parse(part: Span<'_>, streams: usize) -> Result<Call, GraphError> {
+    pub(super) fn parse(part: Span<'_>, streams: usize) -> Result<Call, GraphError> {
         let (name, list) = match part.cut('=') {
             Some((name, list)) => (name.trim(), Some(list)),
             None => (part, None),

@@ -155,7 +155,7 @@ mod tests {
             (
                 "[0:v]palettegen[p];[0:v][p]paletteuse",
                 "null",
-                "split=2[in0][in1];[in0]palettegen[s0_0];[in1][s0_0]paletteuse",
+                "split=2[s0_0][s0_1];[s0_0]palettegen[s1_0];[s0_1][s1_0]paletteuse",
             ),
             (
                 "split[a][b];[a]noise[c];[b][c]hstack",

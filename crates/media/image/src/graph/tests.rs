@@ -113,7 +113,7 @@ fn labels_say_what_goes_where() {
         ),
         (
             "[1:v]blur[logo];[0:v][logo]overlay=10:20",
-            "[1:v]blur[s0];[0:v][s0]overlay=x=10:y=20:eof_action=repeat:format=auto",
+            "[1:v]blur[s0];[0:v][s0]overlay=x=10:y=20:eof_action=repeat:shortest=0:repeatlast=1:eval=frame:format=auto",
         ),
         (
             "split,vstack",
@@ -121,7 +121,7 @@ fn labels_say_what_goes_where() {
         ),
         (
             "overlay",
-            "[0:v][1:v]overlay=x=0:y=0:eof_action=repeat:format=auto",
+            "[0:v][1:v]overlay=x=0:y=0:eof_action=repeat:shortest=0:repeatlast=1:eval=frame:format=auto",
         ),
         ("hstack=3", "[0:v][1:v][2:v]hstack=inputs=3:shortest=0"),
     ] {
@@ -301,7 +301,6 @@ fn arguments_that_are_missing_or_empty() {
         ("rotate=", 8),
         ("threshold=:above", 11),
         ("threshold=t= :above", 11),
-        ("crop=1:", 8),
     ] {
         let (_, at, problem) = problem(text);
         assert_eq!((at, problem), (column, Problem::Empty), "{text}");

@@ -278,7 +278,7 @@ fn deinterlace_is_within_one_code_of_the_linear_one_of_ffmpeg() {
         return;
     };
     let theirs = peer.filter("pp=li");
-    let (_, ours) = peer.ours("deinterlace");
+    let (_, ours) = peer.ours("deinterlace=keep=top");
     let inner = 8 * 96..56 * 96;
     for (p, ours) in ours.iter().enumerate() {
         let theirs = &theirs.plane_bytes(p)[inner.clone()];

@@ -369,10 +369,10 @@ fn unsharp() {
 fn deinterlace() {
     let fields = [[0.0, 1.0], [9.0, 9.0], [0.5, 0.5], [9.0, 9.0]];
     let expected = [[0.0, 1.0], [0.25, 0.75], [0.5, 0.5], [0.5, 0.5]];
-    near(&run("deinterlace", &fields), &expected);
+    near(&run("deinterlace=keep=top", &fields), &expected);
     let fields = [[9.0], [0.5], [9.0], [1.0], [9.0]];
     near(
-        &run("deinterlace=bottom", &fields),
+        &run("deinterlace=keep=bottom", &fields),
         &[[0.5], [0.5], [0.75], [1.0], [1.0]],
     );
 }
