@@ -41,6 +41,7 @@ pub mod session;
 pub mod stage;
 pub mod structures;
 pub mod through;
+pub mod weights;
 
 pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing};
 pub use frame::Frame;

@@ -14,6 +14,7 @@ use crate::kernels::weighted_sum::{
 };
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
+use crate::weights::{Separable, Weights};
 
 /// The widest: 301 samples from end to end.
 const MOST: f64 = 50.0;
@@ -185,6 +186,14 @@ impl Stage for GaussianStage {
             );
         });
         weighted_sums(simd, &self.across, &HorizontalTaps(columns), out);
+    }
+
+    fn separable(&self) -> Option<Separable> {
+        let around = |weights: &[f32], side| Some(Arc::new(Weights::around(weights, side)));
+        Some(Separable {
+            across: around(&self.across, self.size.w),
+            down: around(&self.down, self.size.h),
+        })
     }
 
     fn device(&self) -> Option<DeviceStage> {

@@ -32,7 +32,6 @@ mod sobel_y;
 mod stencil;
 mod threshold;
 mod transpose;
-mod triangle;
 mod undistort;
 mod unsharp;
 mod warp;
