@@ -28,6 +28,7 @@ pub mod format;
 pub mod frame;
 pub mod geometry;
 pub mod graph;
+pub mod integer;
 pub mod io;
 #[allow(unsafe_code)]
 pub mod kernels;

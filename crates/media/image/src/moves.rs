@@ -41,7 +41,7 @@ impl Moves {
     }
 
     /// What is done by `before` and then by `self`, if there is one such move.
-    fn after(self, before: Moves) -> Option<Moves> {
+    pub(crate) fn after(self, before: Moves) -> Option<Moves> {
         let axis =
             |own: (i32, i32), before: (i32, i32)| (before.0 + before.1 * own.0, before.1 * own.1);
         let (column, row) = match before.turned {

@@ -5,6 +5,7 @@ use crate::format::{Codes, Depth, Size};
 use crate::frame::Frame;
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::integer::{Integer, definition};
 use crate::stage::Stage;
 
 /// The bytes of every plane of the output frame that a bound graph gives for `input`.
@@ -14,8 +15,48 @@ use crate::stage::Stage;
 pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
     let planes = bound.planes.iter().enumerate();
     planes
+        .map(|(p, graph)| match Integer::of(graph, bound.input.depth) {
+            Some(integer) => integers(&integer, graph, input, p, bound.output.codes(p)),
+            None => codes(&evaluate(graph, &values(input, p)), bound.output.codes(p)),
+        })
+        .collect()
+}
+
+/// As [`frame`], with every plane computed in floats, whose result differs by one code at most.
+///
+/// # Panics
+/// As [`frame`].
+pub fn frame_in_floats(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
+    let planes = bound.planes.iter().enumerate();
+    planes
         .map(|(p, graph)| codes(&evaluate(graph, &values(input, p)), bound.output.codes(p)))
         .collect()
+}
+
+/// A plane that is computed in integers.
+fn integers(
+    integer: &Integer,
+    graph: &PlaneGraph,
+    frame: &Frame,
+    plane: usize,
+    of: Codes,
+) -> Vec<u8> {
+    let bytes = frame.plane_bytes(plane);
+    let source = match of.depth {
+        Depth::U8 => bytes.iter().map(|&code| u16::from(code)).collect(),
+        _ => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes),
+    };
+    let width = graph.source.w as usize;
+    let (_, fill) = integer.then.inside.unwrap_or_default();
+    let fill = match of.depth {
+        Depth::U8 => u16::from(codes(&[fill], of)[0]),
+        _ => bytemuck::pod_collect_to_vec(&codes(&[fill], of))[0],
+    };
+    let codes = definition::plane(integer, &source, width, graph.size, fill);
+    match of.depth {
+        Depth::U8 => codes.iter().map(|&code| code as u8).collect(),
+        _ => bytemuck::pod_collect_to_vec(&codes),
+    }
 }
 
 fn values(frame: &Frame, plane: usize) -> Vec<f32> {

@@ -163,7 +163,8 @@ pub trait Stage: Debug + Send + Sync {
         }
     }
 
-    /// The windows of a stage that only sums weighted samples of rows and of columns.
+    /// The windows of a stage that only sums weighted samples of rows and of columns. A plane of codes with one such filter
+    /// is computed in [integers](crate::integer).
     fn separable(&self) -> Option<Separable> {
         None
     }

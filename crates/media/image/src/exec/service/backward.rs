@@ -49,8 +49,10 @@ impl FrameExecutor for Backward {
     }
 
     fn prepare(&self, plane: &Plane) {
-        plane.backward();
-        (self.mode)(plane);
+        if !plane.in_integers() {
+            plane.backward();
+            (self.mode)(plane);
+        }
     }
 
     fn passes(&self, service: &FilterService) -> Option<Vec<u32>> {
@@ -76,16 +78,20 @@ impl FrameExecutor for Backward {
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         if self.is_cached() && part.pass == 0 {
-            for (_, plane) in service.computed() {
+            let planes = service.computed();
+            for (_, plane) in planes.filter(|(_, plane)| !plane.in_integers()) {
                 plane.cache().clear(part.items.clone(), service.items());
             }
             return Ok(());
         }
-        let (simd, scratch) = (service.simd, &mut scratch.backward);
-        service.each(part, frames, |plane, source, rows, target| {
+        let simd = service.simd;
+        let Scratch {
+            integer, backward, ..
+        } = scratch;
+        service.each(part, frames, integer, |plane, source, rows, target| {
             plane
                 .backward()
-                .rows(simd, source, rows, target, scratch, (self.mode)(plane));
+                .rows(simd, source, rows, target, backward, (self.mode)(plane));
         });
         Ok(())
     }

@@ -14,8 +14,9 @@ use evener_runtime::{Flow, Part, Service, Shape, Simd, Structure};
 
 use super::access::{Source, Target};
 use super::cost::{self, Predicted};
+use super::integer;
 use crate::device::Plan;
-use crate::format::{Depth, Format, Timing};
+use crate::format::{Format, Timing};
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
 use crate::kernels::BATCH;
@@ -31,6 +32,7 @@ pub struct Scratch {
     tiled: super::tiled::Scratch,
     batched: super::batched::Scratch,
     backward: super::backward::Scratch,
+    integer: integer::Scratch,
 }
 
 /// A graph bound to a format, ready to run frames.
@@ -50,14 +52,13 @@ pub struct FilterService {
 impl FilterService {
     /// Prepares `bound`; `key` names graph and format for remembered plans. Tiles are sized to `private_cache` bytes.
     pub fn new(bound: &Bound, key: String, private_cache: usize, simd: Simd) -> Self {
-        let values = bound.input.depth == Depth::F32;
         let planes = bound.planes.iter().enumerate();
         let planes = planes.map(|(p, graph)| {
             let scales = (
                 Scale::new(bound.input.codes(p)),
                 Scale::new(bound.output.codes(p)),
             );
-            Plane::new(graph, scales, values, private_cache, simd)
+            Plane::new(graph, scales, bound.input.depth, private_cache, simd)
         });
         FilterService {
             key,
@@ -65,8 +66,8 @@ impl FilterService {
             output: bound.output,
             timing: None,
             simd,
-            planes: planes.collect(),
             device: Plan::new(bound),
+            planes: planes.collect(),
         }
     }
 
@@ -108,8 +109,11 @@ impl FilterService {
         let plane = &self.planes[index];
         let rows = 0..plane.graph.size.h as usize;
         let mut target = plane.target(output, rows.clone());
-        let (source, scratch) = (plane.source(input), &mut scratch.tiled);
-        plane.rows(self.simd, &source, rows, &mut target, scratch);
+        let source = plane.source(input);
+        let Scratch { integer, tiled, .. } = scratch;
+        if !plane.integer_rows(self.simd, &source, &rows, &mut target, integer) {
+            plane.rows(self.simd, &source, rows, &mut target, tiled);
+        }
     }
 
     /// Writes the planes of an output whose result is known beforehand.
@@ -139,11 +143,13 @@ impl FilterService {
         planes.filter(|(_, plane)| plane.constant().is_none())
     }
 
-    /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
+    /// Calls `body` with each plane's rows of a part of the last pass, held for writing, where they are not computed in
+    /// integers.
     fn each(
         &self,
         part: &Part,
         frames: Frames<'_>,
+        integer: &mut integer::Scratch,
         mut body: impl FnMut(&Plane, &Source<'_>, Range<usize>, &mut Target<'_>),
     ) {
         let (input, output) = frames.first();
@@ -155,7 +161,9 @@ impl FilterService {
             }
             let mut target = plane.target(output.plane(p), rows.clone());
             let source = plane.source(input.plane(p));
-            body(plane, &source, rows, &mut target);
+            if !plane.integer_rows(self.simd, &source, &rows, &mut target, integer) {
+                body(plane, &source, rows, &mut target);
+            }
         }
     }
 }

@@ -24,9 +24,10 @@ impl FrameExecutor for Tiled {
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let (simd, scratch) = (service.simd, &mut scratch.tiled);
-        service.each(part, frames, |plane, source, rows, target| {
-            plane.rows(simd, source, rows, target, scratch);
+        let simd = service.simd;
+        let Scratch { integer, tiled, .. } = scratch;
+        service.each(part, frames, integer, |plane, source, rows, target| {
+            plane.rows(simd, source, rows, target, tiled);
         });
         Ok(())
     }
