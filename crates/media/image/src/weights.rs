@@ -5,6 +5,7 @@
 
 use std::f64::consts::PI;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::kernels::weighted_sum::Windows;
 
@@ -195,14 +196,22 @@ impl Weights {
     }
 }
 
-/// What a stage is that sums weighted samples of rows and of columns: the windows of each, or none where it leaves that
-/// direction as it is.
+/// The weights of a bell of standard deviation `sigma`, from -ceil(3 sigma) to ceil(3 sigma). They are divided by their sum
+/// before they are rounded.
+pub fn bell(sigma: f64) -> Vec<f32> {
+    let radius = (3.0 * sigma).ceil() as i32;
+    let bell = |d: i32| (-0.5 * (f64::from(d) / sigma).powi(2)).exp();
+    let sum: f64 = (-radius..=radius).map(bell).sum();
+    (-radius..=radius).map(|d| (bell(d) / sum) as f32).collect()
+}
+
+/// What a stage is that sums weighted samples of rows and of columns.
 #[derive(Clone, Debug)]
-pub struct Separable {
-    /// The windows of columns, within a row.
-    pub across: Option<std::sync::Arc<Weights>>,
-    /// The windows of rows, within a column.
-    pub down: Option<std::sync::Arc<Weights>>,
+pub enum Separable {
+    /// The windows of columns, within a row, and of rows, within a column; none where that direction stays as it is.
+    Windows(Option<Arc<Weights>>, Option<Arc<Weights>>),
+    /// The weights of a [`bell`] of this standard deviation in both directions.
+    Bell(f64),
 }
 
 #[cfg(test)]

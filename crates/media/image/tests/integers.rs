@@ -33,7 +33,11 @@ const FILTERS: &[&str] = &[
     "gaussian=0.4",
     "gaussian=1.5",
     "gaussian=4",
+    "gaussian=5",
 ];
+
+/// Bells in two steps. Their definition takes long, so frames of them are small.
+const BELLS: &[&str] = &["gaussian=5", "gaussian=10", "gaussian=23", "gaussian=50"];
 
 const MOVES: &[&str] = &[
     "hflip",
@@ -152,6 +156,30 @@ fn filters_are_within_a_code_of_floats_at_every_level() {
         }
     }
     assert!(integers > 200, "{integers}");
+}
+
+#[test]
+fn wide_bells_are_within_a_code_of_floats_at_every_level() {
+    for text in BELLS {
+        for (w, h, moves) in [
+            (70, 33, ""),
+            (33, 40, ",transpose"),
+            (1, 1, ""),
+            (5, 80, ",hflip"),
+        ] {
+            let format = format(w, h, Chroma::Mono, Depth::U8);
+            let graph = Graph::parse(&format!("{text}{moves}")).unwrap();
+            let bound = graph.bind(&format, Planes::Auto).unwrap();
+            let mut input = Frame::new(&format);
+            fill(&mut input, w * h);
+            assert_eq!(check(text, &bound, &input, 9), 1);
+            // Where a half is black and the other white, what lies between is most off.
+            for (i, code) in input.plane_bytes_mut(0).iter_mut().enumerate() {
+                *code = if i as u32 % w < w / 2 { 0 } else { 255 };
+            }
+            assert_eq!(check(text, &bound, &input, 1000), 1);
+        }
+    }
 }
 
 /// Black and white samples side by side, where sums are largest, and codes beyond those of the depth.

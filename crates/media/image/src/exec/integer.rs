@@ -12,22 +12,37 @@ use super::access::{Source, Target};
 use crate::format::{Depth, Size};
 use crate::geometry::Rect;
 use crate::graph::plane::PlaneGraph;
-use crate::integer::{Integer, MOST_TAPS};
+use crate::integer::{Coarse, Integer, MOST_TAPS, Quantised};
 use crate::kernels::prefetch;
 use crate::kernels::resample::{self, Across, BLOCK, ROWS, Window};
 use crate::kernels::turn::{self, Turn};
 
 /// Columns of a strip: a ring of the usual number of rows stays in the level-1 cache.
 const STRIP: usize = 1024;
+/// Columns of a coarse plane's source that are summed together.
+const PART: usize = 256;
 /// Rows of the output that are computed together where columns become rows.
 const BAND: i32 = 64;
 
 /// Private memory of one worker.
 #[derive(Default)]
 pub struct Scratch {
+    sums: SumScratch,
+    codes: Vec<u64>,
+    coarse: CoarseScratch,
+}
+
+#[derive(Default)]
+struct SumScratch {
     ring: Vec<i16>,
     lines: Vec<u64>,
-    codes: Vec<u64>,
+}
+
+#[derive(Default)]
+struct CoarseScratch {
+    starts: Vec<usize>,
+    rows: Vec<i16>,
+    plane: Vec<i16>,
 }
 
 /// `n` samples of `memory`, contents undefined.
@@ -39,18 +54,24 @@ fn grown<T: Pod>(memory: &mut Vec<u64>, n: usize) -> &mut [T] {
     &mut bytemuck::cast_slice_mut(memory)[..n]
 }
 
+/// Makes room for `n` sums.
+fn grow(sums: &mut Vec<i16>, n: usize) {
+    if sums.len() < n {
+        sums.resize(n, 0);
+    }
+}
+
 /// The executor of one plane.
 pub struct Filtered {
     integer: Integer,
     across: Across,
+    /// Sums of columns at few positions.
+    coarse: Option<Across>,
     size: Size,
 }
 
-/// Codes of a depth.
-trait Depths: resample::Code + turn::Code {
-    /// Sums of rows.
-    fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [Self]);
-
+/// What sums are computed of.
+trait Read: resample::Code {
     /// The row itself if kernels may read `readable` codes of it and all are codes of the depth.
     fn in_place(row: &[Self], readable: usize) -> Option<&[Self]>;
 
@@ -58,11 +79,19 @@ trait Depths: resample::Code + turn::Code {
     fn copy(from: &[Self], most: u16, to: &mut [Self]);
 }
 
+/// Codes of a depth.
+trait Depths: Read + turn::Code {
+    /// Sums of rows.
+    fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [Self]);
+}
+
 impl Depths for u8 {
     fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [u8]) {
         resample::down_u8(simd, window, integer.sum_fraction, out);
     }
+}
 
+impl Read for u8 {
     fn in_place(row: &[u8], readable: usize) -> Option<&[u8]> {
         row.get(..readable)
     }
@@ -77,7 +106,9 @@ impl Depths for u16 {
         let (fraction, half) = (integer.sum_fraction, integer.half());
         resample::down_deep(simd, window, fraction, half, out);
     }
+}
 
+impl Read for u16 {
     /// Files may hold codes that their depth does not have.
     fn in_place(_: &[u16], _: usize) -> Option<&[u16]> {
         None
@@ -86,6 +117,33 @@ impl Depths for u16 {
     fn copy(from: &[u16], most: u16, to: &mut [u16]) {
         let codes = to.iter_mut().zip(from);
         codes.for_each(|(to, code)| *to = (*code).min(most));
+    }
+}
+
+impl Read for i16 {
+    fn in_place(row: &[i16], readable: usize) -> Option<&[i16]> {
+        row.get(..readable)
+    }
+
+    fn copy(from: &[i16], _: u16, to: &mut [i16]) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// A plane that sums are computed of.
+#[derive(Clone, Copy)]
+struct Lines<'a, T> {
+    samples: &'a [T],
+    stride: usize,
+    /// Where its first column begins, and its first row, which may lie before the first that is there.
+    x: usize,
+    y: isize,
+}
+
+impl<'a, T> Lines<'a, T> {
+    fn row(&self, y: usize) -> &'a [T] {
+        let y = (self.y + y as isize) as usize;
+        &self.samples[y * self.stride + self.x..]
     }
 }
 
@@ -102,8 +160,22 @@ impl Filtered {
     /// `None` if the plane is not computed in integers.
     pub fn new(graph: &PlaneGraph, depth: Depth) -> Option<Filtered> {
         let integer = Integer::of(graph, depth)?;
+        let fraction = integer.fraction;
+        let of_codes = |across: &Quantised| {
+            let lost = across.bits() - fraction;
+            Across::new(across, depth.bytes(), integer.half(), lost)
+        };
+        let of_sums = |across: &Quantised| {
+            let bytes = size_of::<i16>();
+            Across::new(across, bytes, 0, across.bits())
+        };
+        let coarse = integer.coarse.as_ref();
         Some(Filtered {
-            across: Across::new(&integer, depth.bytes()),
+            across: match coarse {
+                None => of_codes(&integer.across),
+                Some(_) => of_sums(&integer.across),
+            },
+            coarse: coarse.map(|coarse| of_sums(&coarse.across)),
             integer,
             size: graph.size,
         })
@@ -115,7 +187,14 @@ impl Filtered {
             across, down, view, ..
         } = &self.integer;
         let columns = across.outputs() as f64;
-        let first = (across.taps() + 2) as f64 * columns * view.height() as f64;
+        let (coarse, height) = match &self.integer.coarse {
+            None => (0.0, view.height()),
+            Some(coarse) => {
+                let sums = coarse.weights.len() * coarse.rows * view.width();
+                (2.0 * sums as f64, coarse.rows)
+            }
+        };
+        let first = coarse + (across.taps() + 2) as f64 * columns * height as f64;
         first + (down.taps() + 1) as f64 * columns * down.outputs() as f64
     }
 
@@ -239,16 +318,99 @@ impl Filtered {
     fn filter<T: Depths>(
         &self,
         simd: Simd,
-        from: (&[T], usize),
+        (samples, stride): (&[T], usize),
         columns: Range<usize>,
         rows: Range<usize>,
         place: Place<'_, T>,
         scratch: &mut Scratch,
     ) {
-        let mut memory = match place.leftwards {
-            true => std::mem::take(&mut scratch.codes),
-            false => Vec::new(),
+        let Integer { view, down, .. } = &self.integer;
+        let lines = Lines {
+            samples,
+            stride,
+            x: view.x0 as usize,
+            y: view.y0 as isize,
         };
+        let (Some(coarse), Some(across)) = (&self.integer.coarse, &self.coarse) else {
+            return self.strips(simd, lines, columns, rows, place, scratch);
+        };
+        let positions = down.first(rows.start)..down.first(rows.end - 1) + down.taps();
+        let mut own = std::mem::take(&mut scratch.coarse);
+        let coarse = (coarse, across);
+        let lines = self.positions(simd, coarse, lines, &columns, positions, &mut own);
+        self.strips(simd, lines, columns, rows, place, scratch);
+        scratch.coarse = own;
+    }
+
+    /// Computes the rows at `positions` of a coarse plane, as far as `columns` of the result read them.
+    fn positions<'s, T: Depths>(
+        &self,
+        simd: Simd,
+        (coarse, across): (&Coarse, &Across),
+        lines: Lines<'_, T>,
+        columns: &Range<usize>,
+        positions: Range<usize>,
+        scratch: &'s mut CoarseScratch,
+    ) -> Lines<'s, i16> {
+        let CoarseScratch {
+            starts,
+            rows,
+            plane,
+        } = scratch;
+        let width = self.integer.view.width();
+        let splines = &self.integer.across;
+        let (first, end) = (splines.first(columns.start), splines.first(columns.end - 1));
+        let blocks = first / BLOCK..(end + splines.taps()).div_ceil(BLOCK);
+        let read = across.reads(&blocks);
+        let line = across.readable().max(width);
+        let stride = across.blocks() * BLOCK;
+        let batches = positions.len().div_ceil(ROWS);
+        // What sums read beyond rows has no weight.
+        grow(rows, ROWS * line);
+        grow(plane, batches * ROWS * stride + self.across.readable());
+        let shift = coarse.bits - self.integer.fraction;
+        let begin = (1 << shift >> 1) - (self.integer.half() << coarse.bits);
+        for (batch, first) in positions.clone().step_by(ROWS).enumerate() {
+            starts.clear();
+            let count = ROWS.min(positions.end - first);
+            for position in first..first + count {
+                let reads = coarse.reads(position);
+                starts.extend(reads.map(|y| (lines.y as usize + y) * lines.stride + lines.x));
+            }
+            let taps = starts.len() / count;
+            // The codes of a part of the columns serve all rows from the nearest cache.
+            for x in read.clone().step_by(PART) {
+                let part = x..read.end.min(x + PART);
+                for i in 0..count {
+                    let out = &mut rows[i * line..][part.clone()];
+                    let starts = &starts[i * taps..][..taps];
+                    let codes = &lines.samples[x..];
+                    resample::bell(simd, codes, starts, &coarse.weights, (begin, shift), out);
+                }
+            }
+            let sources = std::array::from_fn(|i| &rows[i * line..][..line]);
+            let out = &mut plane[batch * ROWS * stride + blocks.start * BLOCK..];
+            across.sums::<i16>(simd, blocks.clone(), sources, (out, stride));
+        }
+        Lines {
+            samples: plane,
+            stride,
+            x: 0,
+            y: -(positions.start as isize),
+        }
+    }
+
+    /// Computes a part of the filter's result, a strip after the other.
+    fn strips<S: Read, T: Depths>(
+        &self,
+        simd: Simd,
+        lines: Lines<'_, S>,
+        columns: Range<usize>,
+        rows: Range<usize>,
+        place: Place<'_, T>,
+        scratch: &mut Scratch,
+    ) {
+        let Scratch { sums, codes, .. } = scratch;
         for start in columns.clone().step_by(STRIP) {
             let strip = start..columns.end.min(start + STRIP);
             let across = match place.leftwards {
@@ -259,50 +421,33 @@ impl Filtered {
             let to = &mut place.to[across..];
             let row = |i: usize| stride * if upwards { last - i } else { i };
             if place.leftwards {
-                let line: &mut [T] = grown(&mut memory, strip.len());
-                self.strip(
-                    simd,
-                    from,
-                    strip.clone(),
-                    rows.clone(),
-                    scratch,
-                    |i, down| {
-                        down(line);
-                        T::reverse(simd, line, &mut to[row(i)..][..strip.len()]);
-                    },
-                );
+                let line: &mut [T] = grown(codes, strip.len());
+                self.strip(simd, lines, strip.clone(), rows.clone(), sums, |i, down| {
+                    down(line);
+                    T::reverse(simd, line, &mut to[row(i)..][..strip.len()]);
+                });
             } else {
-                self.strip(
-                    simd,
-                    from,
-                    strip.clone(),
-                    rows.clone(),
-                    scratch,
-                    |i, down| {
-                        if i < last {
-                            prefetch::lines_to_write(&to[row(i + 1)..][..strip.len()]);
-                        }
-                        down(&mut to[row(i)..][..strip.len()]);
-                    },
-                );
+                self.strip(simd, lines, strip.clone(), rows.clone(), sums, |i, down| {
+                    if i < last {
+                        prefetch::lines_to_write(&to[row(i + 1)..][..strip.len()]);
+                    }
+                    down(&mut to[row(i)..][..strip.len()]);
+                });
             }
-        }
-        if place.leftwards {
-            scratch.codes = memory;
         }
     }
 
     /// Computes `columns` of `rows`. `each` gets the number of every row, and what computes its codes.
-    fn strip<T: Depths>(
+    fn strip<S: Read, T: Depths>(
         &self,
         simd: Simd,
-        (codes, stride): (&[T], usize),
+        from: Lines<'_, S>,
         columns: Range<usize>,
         rows: Range<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut SumScratch,
         mut each: impl FnMut(usize, &mut dyn FnMut(&mut [T])),
     ) {
-        let Integer { down, view, .. } = &self.integer;
+        let down = &self.integer.down;
         let blocks = columns.start / BLOCK..columns.end.div_ceil(BLOCK);
         let skipped = columns.start - blocks.start * BLOCK;
         let width = blocks.len() * BLOCK;
@@ -312,9 +457,7 @@ impl Filtered {
         let read = self.across.reads(&blocks);
         let line = readable.max(read.end);
         let most = ((1u32 << self.integer.bits) - 1) as u16;
-        if scratch.ring.len() < capacity * width {
-            scratch.ring.resize(capacity * width, 0);
-        }
+        grow(&mut scratch.ring, capacity * width);
         let (top, end) = (down.first(rows.start), down.first(rows.end - 1) + taps);
         let mut ring = RowRing {
             capacity,
@@ -328,14 +471,13 @@ impl Filtered {
             // Rows between windows are read by none.
             done = done.max(top + (first - top) / ROWS * ROWS);
             while done < first + taps {
-                let lines: &mut [T] = grown(&mut scratch.lines, ROWS * line);
+                let lines: &mut [S] = grown(&mut scratch.lines, ROWS * line);
                 let mut copies = lines.chunks_mut(line);
-                let sources: [&[T]; ROWS] = std::array::from_fn(|i| {
-                    let y = view.y0 as usize + (done + i).min(end - 1);
-                    let row = &codes[y * stride + view.x0 as usize..];
+                let sources: [&[S]; ROWS] = std::array::from_fn(|i| {
+                    let row = from.row((done + i).min(end - 1));
                     let copy = copies.next().unwrap_or_default();
-                    T::in_place(row, readable).unwrap_or_else(|| {
-                        T::copy(&row[read.clone()], most, &mut copy[read.clone()]);
+                    S::in_place(row, readable).unwrap_or_else(|| {
+                        S::copy(&row[read.clone()], most, &mut copy[read.clone()]);
                         copy
                     })
                 });

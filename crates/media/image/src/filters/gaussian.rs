@@ -14,7 +14,7 @@ use crate::kernels::weighted_sum::{
 };
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
-use crate::weights::{Separable, Weights};
+use crate::weights::{Separable, bell};
 
 /// The widest: 301 samples from end to end.
 const MOST: f64 = 50.0;
@@ -51,22 +51,13 @@ struct Gaussian {
     sigma: f64,
 }
 
-impl Gaussian {
-    /// Weights from -radius to radius, normalised before they are rounded.
-    fn weights(&self) -> Vec<f32> {
-        let radius = (3.0 * self.sigma).ceil() as i32;
-        let bell = |d: i32| (-0.5 * (f64::from(d) / self.sigma).powi(2)).exp();
-        let sum: f64 = (-radius..=radius).map(bell).sum();
-        (-radius..=radius).map(|d| (bell(d) / sum) as f32).collect()
-    }
-}
-
 impl Filter for Gaussian {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
         let stage = GaussianStage {
             size: plane.size,
-            down: self.weights(),
-            across: self.weights(),
+            sigma: Some(self.sigma),
+            down: bell(self.sigma),
+            across: bell(self.sigma),
         };
         graph.push(Arc::new(stage), &[input], size)
     }
@@ -76,6 +67,8 @@ impl Filter for Gaussian {
 #[derive(Debug)]
 pub(super) struct GaussianStage {
     pub(super) size: Size,
+    /// The standard deviation, where weights are those of a bell.
+    pub(super) sigma: Option<f64>,
     /// The weights of rows, an odd number.
     pub(super) down: Vec<f32>,
     /// The weights of columns, an odd number.
@@ -189,11 +182,7 @@ impl Stage for GaussianStage {
     }
 
     fn separable(&self) -> Option<Separable> {
-        let around = |weights: &[f32], side| Some(Arc::new(Weights::around(weights, side)));
-        Some(Separable {
-            across: around(&self.across, self.size.w),
-            down: around(&self.down, self.size.h),
-        })
+        self.sigma.map(Separable::Bell)
     }
 
     fn device(&self) -> Option<DeviceStage> {

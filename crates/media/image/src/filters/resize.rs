@@ -231,10 +231,10 @@ pub(super) fn push(
         size: from,
         border: Border::Replicate,
         weight: 36.0,
-        windows: Some(Separable {
-            across: windows(from.w, to.w),
-            down: windows(from.h, to.h),
-        }),
+        windows: Some(Separable::Windows(
+            windows(from.w, to.w),
+            windows(from.h, to.h),
+        )),
         before: None,
         after: None,
     };

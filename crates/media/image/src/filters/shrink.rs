@@ -134,14 +134,8 @@ impl Stage for Shrink {
     fn separable(&self) -> Option<Separable> {
         let weights = Some(Arc::clone(&self.weights));
         Some(match self.direction {
-            Direction::Horizontal => Separable {
-                across: weights,
-                down: None,
-            },
-            Direction::Vertical => Separable {
-                across: None,
-                down: weights,
-            },
+            Direction::Horizontal => Separable::Windows(weights, None),
+            Direction::Vertical => Separable::Windows(None, weights),
         })
     }
 

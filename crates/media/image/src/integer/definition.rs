@@ -1,6 +1,6 @@
 //! The result of a plane in integers, output by output, with which its kernels are compared.
 
-use super::Integer;
+use super::{Integer, Quantised};
 use crate::format::Size;
 
 /// The codes of a plane of `size`, from those of a source of `width` samples a row. `fill` is the code of outputs that come
@@ -35,16 +35,35 @@ fn filtered(integer: &Integer, source: &[u16], width: usize) -> Vec<u16> {
         let at = (view.y0 as usize + y) * width + view.x0 as usize + x;
         i64::from(source[at]).min(most) - half
     };
-    let rounded = |v: i64, bits: u32| (v + (1 << bits >> 1)) >> bits;
-    let row = |x: usize, y: usize| {
-        let weights = across.weights(x).iter().zip(across.first(x)..);
-        let sum = weights.map(|(&w, x)| i64::from(w) * sample(x, y));
-        rounded(sum.sum(), across.bits() - integer.fraction)
+    let (columns, rows) = (view.width(), view.height());
+    let (lines, shift) = match &integer.coarse {
+        None => {
+            let line = |y| (0..columns).map(|x| sample(x, y)).collect();
+            let lines: Vec<Vec<i64>> = (0..rows).map(line).collect();
+            (lines, across.bits() - integer.fraction)
+        }
+        Some(coarse) => {
+            let sums = (0..coarse.rows).map(|position| {
+                let line = (0..columns).map(|x| {
+                    let weights = coarse.weights.iter().chain(coarse.weights.iter().rev());
+                    let rows = weights.zip(coarse.reads(position));
+                    let sum = rows.map(|(&w, y)| i64::from(w) * sample(x, y));
+                    rounded(sum.sum(), coarse.bits - integer.fraction)
+                });
+                let line: Vec<i64> = line.collect();
+                let column = |x| rounded(window(&coarse.across, x, &line), coarse.across.bits());
+                (0..coarse.across.outputs()).map(column).collect()
+            });
+            (sums.collect(), across.bits())
+        }
     };
-    let mut rows: Vec<Vec<i64>> = Vec::new();
-    for y in 0..view.height() {
-        rows.push((0..across.outputs()).map(|x| row(x, y)).collect());
-    }
+    let rows: Vec<Vec<i64>> = lines
+        .iter()
+        .map(|line| {
+            let column = |x| rounded(window(across, x, line), shift);
+            (0..across.outputs()).map(column).collect()
+        })
+        .collect();
     let mut out = Vec::new();
     for y in 0..down.outputs() {
         for x in 0..across.outputs() {
@@ -59,4 +78,16 @@ fn filtered(integer: &Integer, source: &[u16], width: usize) -> Vec<u16> {
         }
     }
     out
+}
+
+/// `v` without its last `bits` bits, to the nearest.
+fn rounded(v: i64, bits: u32) -> i64 {
+    (v + (1 << bits >> 1)) >> bits
+}
+
+/// The sum of an output's window of a line.
+fn window(sums: &Quantised, out: usize, line: &[i64]) -> i64 {
+    let samples = line[sums.first(out)..].iter();
+    let weights = sums.weights(out).iter().zip(samples);
+    weights.map(|(&w, v)| i64::from(w) * v).sum()
 }

@@ -14,8 +14,11 @@
 //!   there is one bit more.
 //! - Down, 8 bits: each product w·a is rounded to g bits after the point, and their sum to a code.
 //! - Down, more bits: Σ w·a is exact, and rounded to a code.
+//!
+//! Wide bells of 8 bits take another step before: see [`coarse`].
 #![forbid(unsafe_code)]
 
+pub mod coarse;
 pub mod definition;
 mod quantised;
 
@@ -25,12 +28,16 @@ use crate::format::{Depth, Size};
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::moves::Moves;
-use crate::weights::{Separable, Weights};
+use crate::weights::{Separable, Weights, bell};
 
+pub use coarse::Coarse;
 pub use quantised::Quantised;
 
 /// The most that a result may be off before it is rounded, in codes.
-pub const MOST_ERROR: f64 = 0.5;
+pub const MOST_ERROR: f64 = 0.9;
+
+/// The most bits after the point of a sum across.
+const FRACTION: u32 = 7;
 
 /// The most samples that a sum has in one direction.
 pub const MOST_TAPS: usize = 64;
@@ -40,6 +47,8 @@ pub const MOST_TAPS: usize = 64;
 pub struct Integer {
     /// The samples of the source that are read.
     pub view: Rect,
+    /// What is summed before, at few positions: the rest reads those.
+    pub coarse: Option<Coarse>,
     /// The sums of columns: outputs are the columns of the filter's result.
     pub across: Quantised,
     /// The sums of rows.
@@ -71,10 +80,21 @@ impl Integer {
             after,
         } = parts;
         let (view, sides) = view(&before, input);
-        let same = |side: u32| Arc::new(Weights::same(side));
-        let Separable { across, down } = separable;
-        let across = across.unwrap_or_else(|| same(input.w));
-        let down = down.unwrap_or_else(|| same(input.h));
+        let (across, down) = match separable {
+            Separable::Bell(sigma) if bits == 8 && coarse::gains(sigma) => {
+                return Integer::bell(sigma, view, &before, &after);
+            }
+            Separable::Bell(sigma) => {
+                let weights = Some(bell(sigma)).filter(|weights| weights.len() <= MOST_TAPS)?;
+                let around = |side| Arc::new(Weights::around(&weights, side));
+                (around(input.w), around(input.h))
+            }
+            Separable::Windows(across, down) => {
+                let same = |side: u32| Arc::new(Weights::same(side));
+                let across = across.unwrap_or_else(|| same(input.w));
+                (across, down.unwrap_or_else(|| same(input.h)))
+            }
+        };
         // Moves before the filter become others of its windows and of its result.
         let ((across, down), size) = match before.turned {
             true => ((down, across), turned(size)),
@@ -84,24 +104,29 @@ impl Integer {
         let mirrored = |own: Quantised, step: i32| if step == 1 { own } else { own.mirrored() };
         let across = mirrored(across, sides.0);
         let down = mirrored(down, sides.1);
-        let axis = |step: i32, side: u32| match step {
-            1 => (0, 1),
-            _ => (side as i32 - 1, -1),
+        let then = after.after(before.of_result(size))?;
+        Integer::fitted(view, (None, 0.0), (across, down), size, then, bits)
+    }
+
+    /// A wide bell of 8-bit codes, which is the same from every side.
+    fn bell(sigma: f64, view: Rect, before: &Moves, after: &Moves) -> Option<Integer> {
+        let size = Size {
+            w: view.width() as u32,
+            h: view.height() as u32,
         };
-        let moved = Moves {
-            turned: before.turned,
-            column: axis(sides.0, size.w),
-            row: axis(sides.1, size.h),
-            inside: None,
-        };
-        Integer::fitted(view, across, down, size, after.after(moved)?, bits)
+        let (coarse, [across, down]) = Coarse::new(sigma, size)?;
+        let sums = (Quantised::new(&across)?, Quantised::new(&down)?);
+        let off = coarse.error(sigma, FRACTION);
+        let then = after.after(before.of_result(size))?;
+        Integer::fitted(view, (Some(coarse), off), sums, size, then, 8)
     }
 
     /// Chooses the bits after the points; `None` if there are too few for the result to be within a code.
+    /// What is read is off by `before` already.
     fn fitted(
         view: Rect,
-        across: Quantised,
-        down: Quantised,
+        (coarse, before): (Option<Coarse>, f64),
+        (across, down): (Quantised, Quantised),
         size: Size,
         then: Moves,
         bits: u32,
@@ -114,7 +139,9 @@ impl Integer {
         const ROOM: f64 = i16::MAX as f64;
         let across = across.fitted(|_| true)?;
         let largest = half * across.norm();
-        let fraction = (1..=7).rev().find(|&f| largest * power(f) + 1.0 <= ROOM)?;
+        let fraction = (1..=FRACTION)
+            .rev()
+            .find(|&f| largest * power(f) + 1.0 <= ROOM)?;
         let taps = down.taps() as f64;
         let (down, sum_fraction, rounded) = if bits == 8 {
             let sums = |down: &Quantised| (fraction + down.bits()).checked_sub(15);
@@ -134,10 +161,11 @@ impl Integer {
             let sums = fraction + down.bits();
             (down, sums, 0.0)
         };
-        let first = half * across.error() + 0.5 / power(fraction);
+        let first = before * across.norm() + half * across.error() + 0.5 / power(fraction);
         let error = first * down.norm() + largest * down.error() + rounded;
         (error <= MOST_ERROR).then_some(Integer {
             view,
+            coarse,
             across,
             down,
             size,
@@ -152,6 +180,22 @@ impl Integer {
     /// Half of the number of codes.
     pub fn half(&self) -> i32 {
         1 << (self.bits - 1)
+    }
+}
+
+impl Moves {
+    /// The moves of a filter's result, of `size` in the directions of the source, that are left of moves before it.
+    fn of_result(&self, size: Size) -> Moves {
+        let axis = |(_, step): (i32, i32), side: u32| match step {
+            1 => (0, 1),
+            _ => (side as i32 - 1, -1),
+        };
+        Moves {
+            turned: self.turned,
+            column: axis(self.column, size.w),
+            row: axis(self.row, size.h),
+            inside: None,
+        }
     }
 }
 
@@ -216,14 +260,17 @@ impl Parts {
 
     /// Adds sums of the other direction, of the same filter.
     fn join(&mut self, next: Separable, size: Size) -> Option<()> {
-        let own = &mut self.separable;
+        let (Separable::Windows(across, down), Separable::Windows(more_across, more_down)) =
+            (&mut self.separable, next)
+        else {
+            return None;
+        };
         let free = |own: &Option<_>, next: &Option<_>| own.is_none() || next.is_none();
-        let fits = free(&own.across, &next.across) && free(&own.down, &next.down);
-        if self.after != Moves::SAME || !fits {
+        if self.after != Moves::SAME || !free(across, &more_across) || !free(down, &more_down) {
             return None;
         }
-        own.across = own.across.take().or(next.across);
-        own.down = own.down.take().or(next.down);
+        *across = across.take().or(more_across);
+        *down = down.take().or(more_down);
         self.size = size;
         Some(())
     }

@@ -119,7 +119,7 @@ impl Quantised {
 }
 
 /// Weights times `one`, as integers that sum to `one`. Those that rounding changed most make up for the rest.
-fn rounded(weights: &[f32], one: i32) -> Option<Vec<i16>> {
+pub(super) fn rounded(weights: &[f32], one: i32) -> Option<Vec<i16>> {
     let exact = |w: &f32| f64::from(*w) * f64::from(one);
     let mut integers: Vec<i32> = weights.iter().map(|w| exact(w).round() as i32).collect();
     let mut missing = one - integers.iter().sum::<i32>();

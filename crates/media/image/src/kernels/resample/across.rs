@@ -6,7 +6,7 @@ use evener_runtime::Simd;
 
 use super::Code;
 use crate::for_each_level;
-use crate::integer::{Integer, Quantised};
+use crate::integer::Quantised;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::{has_avx2, has_avx512};
 
@@ -70,11 +70,9 @@ struct Wide {
 const ORDER: [usize; 4] = [0, 2, 1, 3];
 
 impl Across {
-    /// For samples of `bytes` bytes.
-    pub fn new(integer: &Integer, bytes: usize) -> Across {
-        let across = &integer.across;
+    /// For samples of `bytes` bytes, of which `zero` is taken first. Sums lose `shift` bits.
+    pub fn new(across: &Quantised, bytes: usize, zero: i32, shift: u32) -> Across {
         let taps = across.taps();
-        let shift = across.bits() - integer.fraction;
         let blocks = across.outputs().div_ceil(BLOCK);
         let at = |out: usize| out.min(across.outputs() - 1);
         let loads = loads(across, QUAD, WINDOW / bytes);
@@ -94,7 +92,7 @@ impl Across {
             first: Vec::new(),
             weights: Vec::new(),
             padded,
-            begin: (1 << shift >> 1) - (integer.half() << across.bits()),
+            begin: (1 << shift >> 1) - (zero << across.bits()),
             shift,
             readable: 0,
         };
@@ -182,7 +180,7 @@ impl Across {
     ) {
         let outputs = blocks.len() * BLOCK;
         assert!(blocks.end <= self.blocks() && outputs <= stride);
-        assert!(out.len() >= ROWS * stride);
+        assert!(out.len() >= (ROWS - 1) * stride + outputs);
         assert!(rows.iter().all(|row| row.len() >= self.readable));
         #[cfg(target_arch = "x86_64")]
         if let Some(wide) = &self.wide

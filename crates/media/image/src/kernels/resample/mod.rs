@@ -6,9 +6,11 @@
 //! shuffles and weights are loaded once for all. Down: a multiplication that rounds and an addition for 16 columns.
 
 mod across;
+mod bell;
 mod down;
 
 pub use across::{Across, BLOCK, ROWS};
+pub use bell::bell;
 pub use down::{Window, down_deep, down_u8};
 
 use bytemuck::Pod;
@@ -17,9 +19,19 @@ use bytemuck::Pod;
 pub trait Code: Pod {
     /// Its number.
     fn number(self) -> i32;
+
+    /// Codes of a byte.
+    fn bytes(codes: &[Self]) -> Option<&[u8]> {
+        let _ = codes;
+        None
+    }
 }
 
 impl Code for u8 {
+    fn bytes(codes: &[u8]) -> Option<&[u8]> {
+        Some(codes)
+    }
+
     #[inline(always)]
     fn number(self) -> i32 {
         i32::from(self)
@@ -31,5 +43,13 @@ impl Code for u16 {
     #[inline(always)]
     fn number(self) -> i32 {
         i32::from(self as i16)
+    }
+}
+
+/// Sums themselves.
+impl Code for i16 {
+    #[inline(always)]
+    fn number(self) -> i32 {
+        i32::from(self)
     }
 }
