@@ -28,6 +28,7 @@ pub mod format;
 pub mod frame;
 pub mod geometry;
 pub mod graph;
+pub mod integer;
 pub mod io;
 #[allow(unsafe_code)]
 pub mod kernels;
@@ -43,6 +44,7 @@ pub mod stage;
 pub mod structures;
 pub mod through;
 pub mod times;
+pub mod weights;
 
 pub use format::{Chroma, Codes, ColourRange, Depth, Format, Ratio, Siting, Size, Timing, Video};
 pub use frame::Frame;

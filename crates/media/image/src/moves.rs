@@ -29,7 +29,7 @@ impl Moves {
     /// What the stages of a graph do together, if they only move samples.
     pub fn of(graph: &PlaneGraph) -> Option<Moves> {
         let mut all = Moves::SAME;
-        if !graph.is_of_one_plane() {
+        if !graph.is_of_one_plane() || graph.recodes {
             return None;
         }
         let mut before = Port::Source;
@@ -44,7 +44,7 @@ impl Moves {
     }
 
     /// What is done by `before` and then by `self`, if there is one such move.
-    fn after(self, before: Moves) -> Option<Moves> {
+    pub(crate) fn after(self, before: Moves) -> Option<Moves> {
         let axis =
             |own: (i32, i32), before: (i32, i32)| (before.0 + before.1 * own.0, before.1 * own.1);
         let (column, row) = match before.turned {

@@ -5,6 +5,7 @@ use crate::format::{Codes, Depth, Size};
 use crate::frame::Frame;
 use crate::graph::bind::Bound;
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::integer::{Integer, definition};
 use crate::stage::Stage;
 
 /// The bytes of every plane of the output frame that a bound graph gives for `input`.
@@ -20,15 +21,60 @@ pub fn frame(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
 /// # Panics
 /// If they do not have the formats that the graph was bound to.
 pub fn frames(bound: &Bound, inputs: &[&Frame]) -> Vec<Vec<u8>> {
-    let plane = |(p, graph): (usize, &PlaneGraph)| {
-        let own = values(inputs[0], p.min(inputs[0].format().planes() - 1));
-        let others = graph.others.iter();
-        let others: Vec<_> = others
-            .map(|other| values(inputs[other.frame], other.plane))
-            .collect();
-        codes(&evaluate_with(graph, &own, &others), bound.output.codes(p))
+    let plane = |(p, graph): (usize, &PlaneGraph)| match Integer::of(graph, bound.input.depth) {
+        Some(integer) => integers(&integer, graph, inputs[0], p, bound.output.codes(p)),
+        None => in_floats(bound, p, graph, inputs),
     };
     bound.planes.iter().enumerate().map(plane).collect()
+}
+
+/// As [`frame`], with every plane computed in floats, whose result differs by one code at most.
+///
+/// # Panics
+/// As [`frame`].
+pub fn frame_in_floats(bound: &Bound, input: &Frame) -> Vec<Vec<u8>> {
+    let planes = bound.planes.iter().enumerate();
+    planes
+        .map(|(p, graph)| in_floats(bound, p, graph, &[input]))
+        .collect()
+}
+
+fn in_floats(bound: &Bound, plane: usize, graph: &PlaneGraph, inputs: &[&Frame]) -> Vec<u8> {
+    let own = values(inputs[0], plane.min(inputs[0].format().planes() - 1));
+    let others = graph.others.iter();
+    let others: Vec<_> = others
+        .map(|other| values(inputs[other.frame], other.plane))
+        .collect();
+    codes(
+        &evaluate_with(graph, &own, &others),
+        bound.output.codes(plane),
+    )
+}
+
+/// A plane that is computed in integers.
+fn integers(
+    integer: &Integer,
+    graph: &PlaneGraph,
+    frame: &Frame,
+    plane: usize,
+    of: Codes,
+) -> Vec<u8> {
+    let bytes = frame.plane_bytes(plane);
+    let source = match of.depth {
+        Depth::U8 => bytes.iter().map(|&code| u16::from(code)).collect(),
+        _ => bytemuck::pod_collect_to_vec::<u8, u16>(&bytes),
+    };
+    let width = graph.source.w as usize;
+    let (_, fill) = integer.then.inside.unwrap_or_default();
+    let fill = match of.depth {
+        Depth::U8 => u16::from(codes(&[fill], of)[0]),
+        _ => bytemuck::pod_collect_to_vec(&codes(&[fill], of))[0],
+    };
+    let codes = definition::plane(integer, &source, width, graph.size, fill);
+    match of.depth {
+        Depth::U8 => codes.iter().map(|&code| code as u8).collect(),
+        _ => bytemuck::pod_collect_to_vec(&codes),
+    }
 }
 
 fn values(frame: &Frame, plane: usize) -> Vec<f32> {

@@ -14,6 +14,7 @@ use crate::kernels::pointwise::PointOp;
 use crate::kernels::taps::TapRun;
 use crate::moves::Moves;
 use crate::row_view::RowView;
+use crate::weights::Separable;
 
 /// What a row kernel may use: the SIMD level and memory for intermediate rows.
 pub struct RowContext<'a> {
@@ -173,6 +174,12 @@ pub trait Stage: Debug + Send + Sync {
             }),
             _ => None,
         }
+    }
+
+    /// The windows of a stage that only sums weighted samples of rows and of columns. A plane of codes with one such filter
+    /// is computed in [integers](crate::integer).
+    fn separable(&self) -> Option<Separable> {
+        None
     }
 
     /// The stage as one that blends four neighbouring samples at computed positions, if it is one.

@@ -9,6 +9,7 @@ use super::{program, record};
 use crate::format::Format;
 use crate::graph::bind::Bound;
 use crate::graph::plane::Port;
+use crate::integer::Integer;
 
 /// Units that move so few bytes up and down, all planes together, are given to a device several at a time, so that they
 /// share the time that a device takes to answer.
@@ -42,13 +43,16 @@ pub(super) struct PlanePlan {
 }
 
 impl Plan {
-    /// `None` if a stage has no kernel for devices, or if nothing is computed.
+    /// `None` if a stage has no kernel for devices, a plane is computed in integers, or nothing is computed.
     pub(crate) fn new(bound: &Bound) -> Option<Plan> {
         let (mut words, mut planes) = (Vec::new(), Vec::new());
         let (mut divide, mut sqrt) = (false, false);
         for (index, graph) in bound.planes.iter().enumerate() {
             if matches!(graph.result, Port::Constant(_)) {
                 continue;
+            }
+            if Integer::of(graph, bound.input.depth).is_some() {
+                return None;
             }
             let chain = Chain::new(graph)?;
             divide |= chain.divides();

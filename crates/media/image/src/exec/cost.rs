@@ -100,6 +100,18 @@ impl Predicted {
         self.tiled.ops = MOVED * area(size);
         self
     }
+
+    /// The same, of a plane that is computed in integers by so many operations under every structure.
+    pub fn integer(mut self, ops: f64) -> Self {
+        self.tiled.ops = ops;
+        Predicted {
+            sequential: self.tiled,
+            backward: self.tiled,
+            cached: self.tiled,
+            store: self.tiled,
+            ..self
+        }
+    }
 }
 
 fn area(size: Size) -> f64 {

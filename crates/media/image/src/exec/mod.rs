@@ -5,6 +5,7 @@ pub mod backward;
 pub mod batched;
 pub mod cost;
 pub mod fuse;
+pub mod integer;
 pub mod moved;
 mod regions;
 pub mod sequential;

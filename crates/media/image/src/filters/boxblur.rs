@@ -167,6 +167,7 @@ impl Filter for BoxBlur {
             return input;
         }
         let stage = GaussianStage {
+            sigma: None,
             size: plane.size,
             down: weights(radius, power),
             across: weights(radius, power),
@@ -195,6 +196,7 @@ impl Filter for AvgBlur {
             return input;
         }
         let stage = GaussianStage {
+            sigma: None,
             size: plane.size,
             down: weights(down, 1),
             across: weights(across, 1),

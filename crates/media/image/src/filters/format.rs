@@ -5,6 +5,7 @@ use crate::format::{Chroma, ColourRange, Depth, Format, Size, Video};
 use crate::graph::bind::Inputs;
 use crate::graph::plane::Port;
 use crate::stage::{GREY, Plane};
+use crate::weights::Method;
 
 pub const ENTRY: Entry = Entry {
     name: "format",
@@ -127,7 +128,7 @@ impl Filter for To {
         match inputs.own() {
             Port::Constant(value) => Port::Constant(value),
             port if plane.size == size => port,
-            port => resize::push(plane.size, size, port, inputs.graph()),
+            port => resize::push(Method::Bicubic, plane.size, size, port, inputs.graph()),
         }
     }
 }

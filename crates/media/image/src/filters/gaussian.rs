@@ -15,6 +15,7 @@ use crate::kernels::weighted_sum::{
 };
 use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
+use crate::weights::{Separable, bell};
 
 /// The widest: 301 samples from end to end.
 const MOST: f64 = 50.0;
@@ -51,22 +52,13 @@ struct Gaussian {
     sigma: f64,
 }
 
-impl Gaussian {
-    /// Weights from -radius to radius, normalised before they are rounded.
-    fn weights(&self) -> Vec<f32> {
-        let radius = (3.0 * self.sigma).ceil() as i32;
-        let bell = |d: i32| (-0.5 * (f64::from(d) / self.sigma).powi(2)).exp();
-        let sum: f64 = (-radius..=radius).map(bell).sum();
-        (-radius..=radius).map(|d| (bell(d) / sum) as f32).collect()
-    }
-}
-
 impl Filter for Gaussian {
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
         let stage = GaussianStage {
             size: plane.size,
-            down: self.weights(),
-            across: self.weights(),
+            sigma: Some(self.sigma),
+            down: bell(self.sigma),
+            across: bell(self.sigma),
             edges: Edges::Repeat,
         };
         graph.push(Arc::new(stage), &[input], size)
@@ -86,6 +78,8 @@ pub(super) enum Edges {
 #[derive(Debug)]
 pub(super) struct GaussianStage {
     pub(super) size: Size,
+    /// The standard deviation, where weights are those of a bell.
+    pub(super) sigma: Option<f64>,
     /// The weights of rows, an odd number.
     pub(super) down: Vec<f32>,
     /// The weights of columns, an odd number.
@@ -225,6 +219,10 @@ impl Stage for GaussianStage {
             }
         });
         weighted_sums(simd, &self.across, &HorizontalTaps(columns), out);
+    }
+
+    fn separable(&self) -> Option<Separable> {
+        self.sigma.map(Separable::Bell)
     }
 
     fn device(&self) -> Option<DeviceStage> {

@@ -65,7 +65,6 @@ mod threshold;
 mod tile;
 mod tpad;
 mod transpose;
-mod triangle;
 mod trim;
 mod undistort;
 mod unsharp;

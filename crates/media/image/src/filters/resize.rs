@@ -1,5 +1,7 @@
-//! `resize`: another size, bilinear, pixel centres aligned: output x reads at (x + ½)·scale − ½. A side that shrinks is
-//! filtered: see [`shrink`].
+//! `resize`: another size, pixel centres aligned: output x lies at (x + ½)·scale − ½. Where a side shrinks, the windows of
+//! outputs grow with the ratio: see [`Method`].
+
+use std::sync::Arc;
 
 use super::shrink::{self, Direction};
 use super::warp::{Affine, Warp};
@@ -11,17 +13,39 @@ use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Border;
 use crate::stage::Plane;
+use crate::weights::{Method, Separable, Weights};
 
 const W: &str = "the new width; -1 keeps the aspect, -2 too, and gives an even number";
 const H: &str = "the new height; -1 and -2 as for the width";
+const FLAGS: &str = "the method: bilinear, bicubic, lanczos, area or neighbor; \
+    more flags of FFmpeg, joined by +, change nothing";
+
+/// Names of methods, all that FFmpeg has for those that are here.
+const METHODS: [(&str, Method); 2] = [
+    // Spelled so in other places.
+    ("neighbour", Method::Neighbor),
+    // FFmpeg computes it faster and less well.
+    ("fast_bilinear", Method::Bilinear),
+];
+
+/// Flags of FFmpeg's scaler about its arithmetic, which is always the better one here, and about what it prints.
+const OTHERS: [&str; 6] = [
+    "accurate_rnd",
+    "full_chroma_int",
+    "full_chroma_inp",
+    "bitexact",
+    "error_diffusion",
+    "print_info",
+];
 
 pub const ENTRY: Entry = Entry {
     name: "resize",
     aliases: &[],
-    about: "resize to w:h luma samples, bilinear, smoothed when shrinking",
+    about: "resize to w:h luma samples, smoothed when shrinking",
     args: &[
         Arg::length("w", None, W).also(&["width"]),
         Arg::length("h", None, H).also(&["height"]),
+        Arg::optional("flags", "bilinear", FLAGS),
     ],
     role: Role::EveryPlane,
     build: |args| Ok(Box::new(Resize::of(args)?)),
@@ -33,7 +57,7 @@ pub const SCALE: Entry = Entry {
     args: &[
         Arg::length("w", Some("iw"), W).also(&["width"]),
         Arg::length("h", Some("ih"), H).also(&["height"]),
-        Arg::optional("flags", "bilinear", "the method; only bilinear"),
+        Arg::optional("flags", "bicubic", FLAGS),
         Arg::optional(
             "force_original_aspect_ratio",
             "disable",
@@ -46,7 +70,6 @@ pub const SCALE: Entry = Entry {
         ),
     ],
     build: |args| {
-        args.choice("flags", &["bilinear"])?;
         let force = ["disable", "decrease", "increase", "0", "1", "2"];
         let keep = match args.choice("force_original_aspect_ratio", &force)? % 3 {
             0 => None,
@@ -60,7 +83,12 @@ pub const SCALE: Entry = Entry {
             false => args.size("w", Range::Side)?,
         };
         Ok(Box::new(match size {
-            Some((w, h)) => Resize { w, h, keep },
+            Some((w, h)) => Resize {
+                w,
+                h,
+                keep,
+                method: method(args)?,
+            },
             None => Resize {
                 keep,
                 ..Resize::of(args)?
@@ -84,6 +112,17 @@ struct Resize {
     h: Length,
     /// Both sides are multiples of the number then.
     keep: Option<(Keep, u32)>,
+    method: Method,
+}
+
+/// The method that the flags name, the last one of several.
+fn method(args: &Args<'_>) -> Result<Method, ArgError> {
+    let known = || Method::NAMES.iter().chain(&METHODS);
+    let names: Vec<&str> = known().map(|(name, _)| *name).chain(OTHERS).collect();
+    let flags = args.choices("flags", '+', &names)?;
+    let methods = flags.into_iter().rev().find_map(|flag| known().nth(flag));
+    // Without a method FFmpeg's is bicubic.
+    Ok(methods.map_or(Method::Bicubic, |(_, method)| *method))
 }
 
 impl Resize {
@@ -92,6 +131,7 @@ impl Resize {
             w: args.length("w", INPUT, Range::SideOrAspect)?,
             h: args.length("h", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
             keep: None,
+            method: method(args)?,
         })
     }
 
@@ -152,14 +192,20 @@ impl Filter for Resize {
     }
 
     fn expand(&self, plane: &Plane, size: Size, input: Port, graph: &mut PlaneGraph) -> Port {
-        push(plane.size, size, input, graph)
+        push(self.method, plane.size, size, input, graph)
     }
 }
 
 /// Adds the stages that make a plane of size `to` of one of size `from`.
-pub(super) fn push(from: Size, to: Size, input: Port, graph: &mut PlaneGraph) -> Port {
+pub(super) fn push(
+    method: Method,
+    from: Size,
+    to: Size,
+    input: Port,
+    graph: &mut PlaneGraph,
+) -> Port {
     let shrinks = (to.w < from.w, to.h < from.h);
-    if shrinks != (false, false) {
+    if shrinks != (false, false) || !matches!(method, Method::Bilinear | Method::Area) {
         let columns = (Direction::Horizontal, (from.w, to.w));
         let rows = (Direction::Vertical, (from.h, to.h));
         // A side that shrinks comes first, so that the other stage has less to do; rows, which cost less, before columns.
@@ -169,9 +215,10 @@ pub(super) fn push(from: Size, to: Size, input: Port, graph: &mut PlaneGraph) ->
             [columns, rows]
         };
         return order.into_iter().fold(input, |input, (direction, sides)| {
-            shrink::push(direction, sides, input, graph)
+            shrink::push(method, direction, sides, input, graph)
         });
     }
+    // Where both sides grow, an output reads four samples, which is the kernel of rotations too.
     let scale = |from: u32, to: u32| (f64::from(from) / f64::from(to)) as f32;
     // (x + ½)·scale − ½ is scale·(x − centre of the output) + centre of the input.
     let centre = |size: Size| ((size.w - 1) as f32 / 2.0, (size.h - 1) as f32 / 2.0);
@@ -181,12 +228,17 @@ pub(super) fn push(from: Size, to: Size, input: Port, graph: &mut PlaneGraph) ->
         x: (scale(from.w, to.w), 0.0),
         y: (0.0, scale(from.h, to.h)),
     };
+    let windows = |from, to| Some(Arc::new(Weights::resampling(Method::Bilinear, from, to)));
     let warp = Warp {
         name: "resize",
         map,
         size: from,
         border: Border::Replicate,
         weight: 36.0,
+        windows: Some(Separable::Windows(
+            windows(from.w, to.w),
+            windows(from.h, to.h),
+        )),
         before: None,
         after: None,
     };

@@ -96,6 +96,7 @@ impl Filter for Rotate {
             size: plane.size,
             border,
             weight: 36.0,
+            windows: None,
             before: None,
             after: None,
         };

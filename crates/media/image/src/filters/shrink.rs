@@ -1,10 +1,8 @@
-//! Resampling of a plane in one direction, as FFmpeg's bilinear scaler does it. Each output is a mean of the samples around
-//! its position, weighted by a triangle that reaches as far on either side as the ratio of the sizes. If the plane becomes
-//! larger, the triangle reaches the next sample, which is linear interpolation.
+//! Resampling of a plane in one direction: each output is a weighted sum of the samples around its position. The methods
+//! are those of [`Method`].
 
 use std::sync::Arc;
 
-use super::triangle::Triangle;
 use crate::device::DeviceStage;
 use crate::format::Size;
 use crate::geometry::Rect;
@@ -14,6 +12,7 @@ use crate::kernels::weighted_sum::{
 };
 use crate::row_view::RowView;
 use crate::stage::{RowContext, Stage};
+use crate::weights::{Method, Separable, Weights};
 
 /// The side of a plane that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +25,7 @@ pub(super) enum Direction {
 
 /// Adds the stage that changes a side from `from` to `to` samples, if they differ.
 pub(super) fn push(
+    method: Method,
     direction: Direction,
     (from, to): (u32, u32),
     input: Port,
@@ -39,22 +39,15 @@ pub(super) fn push(
         Direction::Horizontal => Size { w: to, ..before },
         Direction::Vertical => Size { h: to, ..before },
     };
-    let triangle = Triangle::new(from, to);
-    graph.push(
-        Arc::new(Shrink {
-            direction,
-            triangle,
-        }),
-        &[input],
-        size,
-    )
+    let weights = Arc::new(Weights::resampling(method, from, to));
+    graph.push(Arc::new(Shrink { direction, weights }), &[input], size)
 }
 
 /// Sums are added from left to right or from the upper to the lower sample.
 #[derive(Debug)]
 struct Shrink {
     direction: Direction,
-    triangle: Triangle,
+    weights: Arc<Weights>,
 }
 
 impl Stage for Shrink {
@@ -64,13 +57,13 @@ impl Stage for Shrink {
 
     fn taps(&self, x: i32, y: i32, taps: &mut Vec<(i32, i32)>) {
         match self.direction {
-            Direction::Horizontal => taps.extend(self.triangle.reads(x..x + 1).map(|x| (x, y))),
-            Direction::Vertical => taps.extend(self.triangle.reads(y..y + 1).map(|y| (x, y))),
+            Direction::Horizontal => taps.extend(self.weights.reads(x..x + 1).map(|x| (x, y))),
+            Direction::Vertical => taps.extend(self.weights.reads(y..y + 1).map(|y| (x, y))),
         }
     }
 
     fn reads(&self) -> usize {
-        self.triangle.taps()
+        self.weights.taps()
     }
 
     /// Rows are read in order, each from its beginning to its end.
@@ -83,7 +76,7 @@ impl Stage for Shrink {
             Direction::Horizontal => x,
             Direction::Vertical => y,
         };
-        weighted_sum(self.triangle.weights(at), samples.iter().copied())
+        weighted_sum(self.weights.weights(at), samples.iter().copied())
     }
 
     fn source(&self, out: Rect) -> Rect {
@@ -92,7 +85,7 @@ impl Stage for Shrink {
         }
         match self.direction {
             Direction::Horizontal => {
-                let columns = self.triangle.reads(out.x0..out.x1);
+                let columns = self.weights.reads(out.x0..out.x1);
                 Rect {
                     x0: columns.start,
                     x1: columns.end,
@@ -100,7 +93,7 @@ impl Stage for Shrink {
                 }
             }
             Direction::Vertical => {
-                let rows = self.triangle.reads(out.y0..out.y1);
+                let rows = self.weights.reads(out.y0..out.y1);
                 Rect {
                     y0: rows.start,
                     y1: rows.end,
@@ -122,20 +115,28 @@ impl Stage for Shrink {
         let left = lines.rect().x0;
         match self.direction {
             Direction::Horizontal => {
-                let windows: Windows<'_> = self.triangle.windows(x0 as usize);
+                let windows: Windows<'_> = self.weights.windows(x0 as usize);
                 window_sums(cx.simd, &windows, lines.row(y), left as usize, out);
             }
             Direction::Vertical => {
-                let rows = self.triangle.reads(y..y + 1);
+                let rows = self.weights.reads(y..y + 1);
                 let down = VerticalTaps {
                     lines,
                     top: rows.start,
                     bottom: rows.end - 1,
                     first: (x0 - left) as usize,
                 };
-                weighted_sums(cx.simd, self.triangle.weights(y), &down, out);
+                weighted_sums(cx.simd, self.weights.weights(y), &down, out);
             }
         }
+    }
+
+    fn separable(&self) -> Option<Separable> {
+        let weights = Some(Arc::clone(&self.weights));
+        Some(match self.direction {
+            Direction::Horizontal => Separable::Windows(weights, None),
+            Direction::Vertical => Separable::Windows(None, weights),
+        })
     }
 
     fn device(&self) -> Option<DeviceStage> {
@@ -144,7 +145,7 @@ impl Stage for Shrink {
             first,
             weights,
             taps,
-        } = self.triangle.windows(0);
+        } = self.weights.windows(0);
         let head = [column, taps as u32, first.len() as u32];
         let weights = weights.iter().map(|weight| weight.to_bits());
         let parameters = head.into_iter().chain(first.iter().copied()).chain(weights);
@@ -157,6 +158,6 @@ impl Stage for Shrink {
             Direction::Horizontal => 4.0,
             Direction::Vertical => 1.0,
         };
-        each * self.triangle.taps() as f64
+        each * self.weights.taps() as f64
     }
 }

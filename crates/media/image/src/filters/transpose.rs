@@ -14,6 +14,7 @@ use crate::kernels::{BATCH, interleaved};
 use crate::moves::Moves;
 use crate::row_view::RowView;
 use crate::stage::{Batched, Plane, Resample, RowContext, Stage};
+use crate::weights::Method;
 
 pub const ENTRY: Entry = Entry {
     name: "transpose",
@@ -80,6 +81,7 @@ impl Filter for Transpose {
             size: plane.size,
             border: Border::Constant(plane.fill),
             weight: WEIGHT,
+            windows: None,
             before: None,
             after: None,
         };
@@ -94,7 +96,7 @@ impl Filter for Transpose {
             return port;
         }
         // Chroma that is halved in one direction only is then halved in the other one.
-        resize::push(turned, size, port, graph)
+        resize::push(Method::Bilinear, turned, size, port, graph)
     }
 
     fn turns(&self) -> bool {

@@ -79,6 +79,7 @@ impl Filter for Undistort {
             size: plane.size,
             border: Border::Constant(plane.fill),
             weight: 38.0,
+            windows: None,
             before: None,
             after: None,
         };

@@ -89,6 +89,7 @@ impl Filter for Unsharp {
             return input;
         }
         let smooth = GaussianStage {
+            sigma: None,
             size: plane.size,
             down: binomial(of.rows),
             across: binomial(of.columns),

@@ -16,6 +16,7 @@ use crate::kernels::pointwise::{self, PointOp, Pointwise, Same, with_point_op};
 use crate::kernels::taps::{self, TapRun};
 use crate::row_view::RowView;
 use crate::stage::{Batched, Resample, RowContext, Stage};
+use crate::weights::Separable;
 
 /// A map that can bound the positions it gives.
 pub trait Bounded: Map {
@@ -43,6 +44,8 @@ pub struct Warp<M> {
     pub size: Size,
     pub border: Border,
     pub weight: f64,
+    /// The windows of the same positions, where columns and rows change by themselves.
+    pub windows: Option<Separable>,
     /// The operation on every sample.
     pub before: Option<PointOp>,
     /// The operation on every output.
@@ -168,6 +171,11 @@ impl<M: Bounded + Clone + 'static> Stage for Warp<M> {
 
     fn resample(&self) -> Option<&dyn Resample> {
         (self.before.is_none() && self.after.is_none()).then_some(self)
+    }
+
+    fn separable(&self) -> Option<Separable> {
+        let plain = self.before.is_none() && self.after.is_none();
+        self.windows.clone().filter(|_| plain)
     }
 
     fn batched(&self) -> Option<&dyn Batched> {

@@ -597,21 +597,23 @@ impl<'a> Args<'a> {
     /// It is none of them.
     pub fn choice(&self, name: &str, choices: &[&str]) -> Result<usize, ArgError> {
         let (arg, text, column) = self.value(name)?;
-        choices.iter().position(|c| *c == text).ok_or_else(|| {
-            let hint = match nearest(&text, choices.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("give one of: {}", choices.join(", ")),
-            };
-            let value = quoted(&text);
-            ArgError {
-                column,
-                problem: Problem::NotAChoice {
-                    name: arg.name,
-                    value,
-                    hint,
-                },
-            }
-        })
+        choice(arg, &text, column, choices)
+    }
+
+    /// The indices in `choices` of values that `separator` joins.
+    ///
+    /// # Errors
+    /// One is none of `choices`.
+    pub fn choices(
+        &self,
+        name: &str,
+        separator: char,
+        choices: &[&str],
+    ) -> Result<Vec<usize>, ArgError> {
+        let (arg, text, column) = self.value(name)?;
+        let each = text.split(separator);
+        let each = each.map(|text| choice(arg, text.trim(), column, choices));
+        each.collect()
     }
 
     /// Every argument that is not excluded, with its value, in the order of the table: `t=0.5:keep=above`.
@@ -654,6 +656,25 @@ fn example(arg: &Arg, text: &str) -> String {
         (_, Some(default)) => default.to_owned(),
         (_, None) => "1".to_owned(),
     }
+}
+
+/// Where `text`, a part of the value of `arg`, is in `choices`.
+fn choice(arg: &Arg, text: &str, column: usize, choices: &[&str]) -> Result<usize, ArgError> {
+    choices.iter().position(|c| *c == text).ok_or_else(|| {
+        let hint = match nearest(text, choices.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("give one of: {}", choices.join(", ")),
+        };
+        let value = quoted(text);
+        ArgError {
+            column,
+            problem: Problem::NotAChoice {
+                name: arg.name,
+                value,
+                hint,
+            },
+        }
+    })
 }
 
 fn too_many(most: usize) -> String {

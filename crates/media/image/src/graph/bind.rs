@@ -147,6 +147,7 @@ impl Graph {
             let result = binder.port(recipe.steps.len() - 1, index);
             let mut plane = binder.plane;
             plane.end(result, output.plane_size(index));
+            plane.recodes = input.codes(own) != output.codes(index);
             plane
         };
         Ok(Bound {

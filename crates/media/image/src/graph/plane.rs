@@ -55,6 +55,8 @@ pub struct PlaneGraph {
     pub others: Vec<OtherPlane>,
     /// Size of the result.
     pub size: Size,
+    /// Whether codes of the result mean something else than those of the source.
+    pub recodes: bool,
     /// Stages, each after those it reads.
     pub nodes: Vec<Node>,
     /// What is written: the last stage, the source itself, or a constant.
@@ -80,6 +82,7 @@ impl PlaneGraph {
         PlaneGraph {
             source,
             others: Vec::new(),
+            recodes: false,
             size: source,
             nodes: Vec::new(),
             result: Port::Source,

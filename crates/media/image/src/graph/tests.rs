@@ -62,8 +62,8 @@ fn graphs_have_a_canonical_text() {
             "flip=h,flip=direction=v",
             "flip=direction=h,flip=direction=v",
         ),
-        ("resize=1920:1080", "resize=w=1920:h=1080"),
-        ("resize=-1:720", "resize=w=-1:h=720"),
+        ("resize=1920:1080", "resize=w=1920:h=1080:flags=bilinear"),
+        ("resize=-1:720:area", "resize=w=-1:h=720:flags=area"),
         ("crop=100:100", "crop=w=100:h=100:x=(iw-ow)/2:y=(ih-oh)/2"),
         ("crop=w=iw/2", "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2"),
         ("rotate=180/6", "rotate=degrees=180/6:fill=black:grow=0"),
@@ -71,7 +71,11 @@ fn graphs_have_a_canonical_text() {
         ("hflip,vflip,null", "hflip,vflip,null"),
         (
             "scale=640:-2",
-            "scale=w=640:h=-2:flags=bilinear:force_original_aspect_ratio=disable:force_divisible_by=1",
+            "scale=w=640:h=-2:flags=bicubic:force_original_aspect_ratio=disable:force_divisible_by=1",
+        ),
+        (
+            "scale=64:36:flags=lanczos+accurate_rnd",
+            "scale=w=64:h=36:flags=lanczos+accurate_rnd:force_original_aspect_ratio=disable:force_divisible_by=1",
         ),
         ("gblur", "gblur=sigma=0.5"),
         ("transpose=1", "transpose=dir=1"),
@@ -82,7 +86,7 @@ fn graphs_have_a_canonical_text() {
         (r"crop=iw\/2:ih", "crop=w=iw/2:h=ih:x=(iw-ow)/2:y=(ih-oh)/2"),
         (
             "scale=width=640:height=-2",
-            "scale=w=640:h=-2:flags=bilinear:force_original_aspect_ratio=disable:force_divisible_by=1",
+            "scale=w=640:h=-2:flags=bicubic:force_original_aspect_ratio=disable:force_divisible_by=1",
         ),
         ("crop=out_w=9:out_h=8:x=0:y=0", "crop=w=9:h=8:x=0:y=0"),
         ("pad=width=9:height=8", "pad=w=9:h=8:x=0:y=0:color=black"),

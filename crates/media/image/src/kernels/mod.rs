@@ -11,6 +11,7 @@ pub mod lanes;
 pub mod pointwise;
 pub mod power;
 pub mod prefetch;
+pub mod resample;
 pub mod stencil;
 pub mod taps;
 pub mod turn;

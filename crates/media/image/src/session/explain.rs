@@ -11,6 +11,7 @@ use crate::format::{Chroma, Depth, Format, Timing};
 use crate::geometry::Rect;
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::graph::{Bound, Graph, GraphError, Planes};
+use crate::integer::Integer;
 use crate::io::{Input as Source, Output};
 use crate::structures::TILED;
 
@@ -110,6 +111,13 @@ impl Stages<'_> {
         let values = self.bound.input.depth == Depth::F32;
         if Moved::new(graph, values).is_some() {
             return f.write_str("\n        samples are moved, without arithmetic");
+        }
+        if let Some(integer) = Integer::of(graph, self.bound.input.depth) {
+            let digits = integer.error;
+            return write!(
+                f,
+                "\n        samples are computed as integers, off by {digits:.2} codes at most before they are rounded"
+            );
         }
         let tiled = Tiled::new(fuse(graph, values), graph.size, self.private_cache);
         let summary = TileSummary::of(&tiled, graph, self.job(graph));

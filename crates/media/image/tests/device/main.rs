@@ -15,6 +15,7 @@ use evener_devices::opencl::{self, OpenCl};
 use evener_image::exec::service::FilterService;
 use evener_image::graph::bind::Bound;
 use evener_image::graph::plane::Port;
+use evener_image::integer::Integer;
 use evener_image::{Format, Frame, reference};
 use evener_runtime::device::Device;
 use evener_runtime::device::sim::SimDevice;
@@ -78,6 +79,13 @@ fn on_device(
 
 /// Compares the frames that every device gives for `inputs` with the definition.
 fn compare(bound: &Bound, text: &str, inputs: &[Frame]) -> Result<(), String> {
+    let depth = bound.input.depth;
+    let mut planes = bound.planes.iter();
+    if planes.any(|graph| Integer::of(graph, depth).is_some()) {
+        // Cores compute it, in integers.
+        assert!(service(bound, text).device().is_none());
+        return Ok(());
+    }
     let service = service(bound, text);
     let expected: Vec<_> = inputs.iter().map(|f| reference::frame(bound, f)).collect();
     for device in DEVICES.iter() {

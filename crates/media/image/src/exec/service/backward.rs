@@ -50,8 +50,10 @@ impl FrameExecutor for Backward {
     }
 
     fn prepare(&self, plane: &Plane) {
-        plane.backward();
-        (self.mode)(plane);
+        if !plane.in_integers() {
+            plane.backward();
+            (self.mode)(plane);
+        }
     }
 
     fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
@@ -77,16 +79,25 @@ impl FrameExecutor for Backward {
         scratch: &mut Scratch,
     ) -> Result<(), String> {
         if self.is_cached() && part.pass == 0 {
-            for (_, plane) in prepared.computed() {
+            let planes = prepared.computed();
+            for (_, plane) in planes.filter(|(_, plane)| !plane.in_integers()) {
                 plane.cache().clear(part.items.clone(), prepared.items());
             }
             return Ok(());
         }
-        let (simd, scratch) = (prepared.simd, &mut scratch.backward);
-        prepared.each(part, frames, |plane, sources, rows, target| {
-            plane
-                .backward()
-                .rows(simd, &sources[0], rows, target, scratch, (self.mode)(plane));
+        let simd = prepared.simd;
+        let Scratch {
+            integer, backward, ..
+        } = scratch;
+        prepared.each(part, frames, integer, |plane, sources, rows, target| {
+            plane.backward().rows(
+                simd,
+                &sources[0],
+                rows,
+                target,
+                backward,
+                (self.mode)(plane),
+            );
         });
         Ok(())
     }

@@ -26,6 +26,7 @@ pub struct Scratch {
     tiled: super::tiled::Scratch,
     batched: super::batched::Scratch,
     backward: super::backward::Scratch,
+    integer: super::integer::Scratch,
 }
 
 /// A graph bound to a format, ready to run frames.

@@ -10,6 +10,7 @@ use crate::exec::backward::{Backward, Cache};
 use crate::exec::batched::Batched;
 use crate::exec::cost::Predicted;
 use crate::exec::fuse::fuse;
+use crate::exec::integer::{self, Filtered};
 use crate::exec::moved::Moved;
 use crate::exec::sequential::{self, Sequential};
 use crate::exec::tiled::{self, Tiled};
@@ -30,6 +31,8 @@ pub(crate) struct Plane {
     pub(super) tiled: Tiled,
     /// In place of `tiled`, where samples are only moved.
     moved: Option<Moved>,
+    /// In place of every executor, where samples are computed in integers.
+    filtered: Option<Filtered>,
     /// `None` if the graph cannot run so.
     pub(super) batched: Option<Batched>,
     sequential: OnceLock<Sequential>,
@@ -41,18 +44,26 @@ impl Plane {
     pub(super) fn new(
         graph: &PlaneGraph,
         scales: (Vec<Scale>, Scale),
-        values: bool,
+        depth: Depth,
         private_cache: usize,
         simd: Simd,
     ) -> Plane {
+        let values = depth == Depth::F32;
+        let filtered = Filtered::new(graph, depth);
+        let float = filtered.is_none();
+        let batched = float.then(|| Batched::new(fuse(graph, false), graph.size, simd));
         Plane {
             graph: graph.clone(),
             scales,
             values,
-            heights: sequential::passes(graph, values),
+            heights: match float {
+                true => sequential::passes(graph, values),
+                false => vec![graph.size.h],
+            },
             tiled: Tiled::new(fuse(graph, values), graph.size, private_cache),
             moved: Moved::new(graph, values),
-            batched: Batched::new(fuse(graph, false), graph.size, simd),
+            filtered,
+            batched: batched.flatten(),
             sequential: OnceLock::new(),
             backward: OnceLock::new(),
             cache: OnceLock::new(),
@@ -87,7 +98,27 @@ impl Plane {
         Target::new(samples, rows, self.scales.1)
     }
 
-    /// Computes output rows `rows`, as `tiled` does.
+    /// Computes output rows `rows` in integers, under every structure; false if that is not how they are computed.
+    pub(super) fn integer_rows(
+        &self,
+        simd: Simd,
+        source: &Source<'_>,
+        rows: &Range<usize>,
+        target: &mut Target<'_>,
+        scratch: &mut integer::Scratch,
+    ) -> bool {
+        if let Some(filtered) = &self.filtered {
+            filtered.rows(simd, source, rows.clone(), target, scratch);
+        }
+        self.filtered.is_some()
+    }
+
+    /// Whether rows are computed in integers.
+    pub(super) fn in_integers(&self) -> bool {
+        self.filtered.is_some()
+    }
+
+    /// Computes output rows `rows`, as `tiled` does where they are not computed in integers.
     pub(super) fn rows(
         &self,
         simd: Simd,
@@ -105,9 +136,10 @@ impl Plane {
     /// What it is predicted to cost.
     pub(super) fn predicted(&self, depth: Depth) -> Predicted {
         let computed = Predicted::of(&self.graph, &self.tiled, self.batched.as_ref(), depth);
-        match self.moved {
-            Some(_) => computed.moved(self.graph.size),
-            None => computed,
+        match (&self.filtered, &self.moved) {
+            (Some(filtered), _) => computed.integer(filtered.operations()),
+            (None, Some(_)) => computed.moved(self.graph.size),
+            (None, None) => computed,
         }
     }
 

@@ -9,7 +9,8 @@ use super::executor::{self, EXECUTORS, FrameExecutor, Frames};
 use super::plane::{Plane, share};
 use crate::exec::access::{Source, Target};
 use crate::exec::cost::{self, Predicted};
-use crate::format::{Depth, Format};
+use crate::exec::integer;
+use crate::format::Format;
 use crate::frame::{Frame, Samples};
 use crate::graph::bind::Bound;
 use crate::kernels::BATCH;
@@ -26,7 +27,6 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Tiles are sized to `private_cache` bytes.
     pub fn new(bound: &Bound, private_cache: usize, simd: Simd) -> Prepared {
-        let values = bound.input.depth == Depth::F32;
         let planes = bound.planes.iter().enumerate().map(|(p, graph)| {
             let own = p.min(bound.input.planes() - 1);
             let others = graph.others.iter().map(|other| {
@@ -41,7 +41,7 @@ impl Prepared {
                 read.map(Scale::new).collect(),
                 Scale::new(bound.output.codes(p)),
             );
-            Plane::new(graph, scales, values, private_cache, simd)
+            Plane::new(graph, scales, bound.input.depth, private_cache, simd)
         });
         Prepared {
             simd,
@@ -152,8 +152,11 @@ impl Prepared {
         let plane = &self.planes[index];
         let rows = 0..plane.graph.size.h as usize;
         let mut target = plane.target(output, rows.clone());
-        let (source, scratch) = (plane.source(input), &mut scratch.tiled);
-        plane.rows(self.simd, &[source], rows, &mut target, scratch);
+        let source = plane.source(input);
+        let Scratch { integer, tiled, .. } = scratch;
+        if !plane.integer_rows(self.simd, &source, &rows, &mut target, integer) {
+            plane.rows(self.simd, &[source], rows, &mut target, tiled);
+        }
     }
 
     /// Writes the planes of an output whose result is known beforehand.
@@ -177,11 +180,13 @@ impl Prepared {
         }
     }
 
-    /// Calls `body` with each plane's rows of a part of the last pass, held for writing.
+    /// Calls `body` with each plane's rows of a part of the last pass, held for writing, where they are not computed in
+    /// integers.
     pub(super) fn each(
         &self,
         part: &Part,
         frames: Frames<'_>,
+        integer: &mut integer::Scratch,
         mut body: impl FnMut(&Plane, &[Source<'_>], Range<usize>, &mut Target<'_>),
     ) {
         let (inputs, output) = frames.first();
@@ -192,7 +197,9 @@ impl Prepared {
             }
             let mut target = plane.target(output.plane(p), rows.clone());
             let sources = plane.sources(inputs, p);
-            body(plane, &sources, rows, &mut target);
+            if !plane.integer_rows(self.simd, &sources[0], &rows, &mut target, integer) {
+                body(plane, &sources, rows, &mut target);
+            }
         }
     }
 

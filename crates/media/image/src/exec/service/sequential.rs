@@ -17,7 +17,9 @@ impl FrameExecutor for Sequential {
     }
 
     fn prepare(&self, plane: &Plane) {
-        plane.sequential();
+        if !plane.in_integers() {
+            plane.sequential();
+        }
     }
 
     fn passes(&self, prepared: &Prepared) -> Option<Vec<u32>> {
@@ -49,8 +51,14 @@ impl FrameExecutor for Sequential {
             if rows.is_empty() {
                 continue;
             }
-            let stages = plane.sequential();
             let source = plane.source(input[0].plane(p));
+            if plane.in_integers() {
+                let mut target = plane.target(output.plane(p), rows.clone());
+                let (simd, scratch) = (prepared.simd, &mut scratch.integer);
+                plane.integer_rows(simd, &source, &rows, &mut target, scratch);
+                continue;
+            }
+            let stages = plane.sequential();
             let mut target = stages
                 .is_last(part.pass)
                 .then(|| plane.target(output.plane(p), rows.clone()));

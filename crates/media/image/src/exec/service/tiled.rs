@@ -25,9 +25,10 @@ impl FrameExecutor for Tiled {
         frames: Frames<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), String> {
-        let (simd, scratch) = (prepared.simd, &mut scratch.tiled);
-        prepared.each(part, frames, |plane, sources, rows, target| {
-            plane.rows(simd, sources, rows, target, scratch);
+        let simd = prepared.simd;
+        let Scratch { integer, tiled, .. } = scratch;
+        prepared.each(part, frames, integer, |plane, sources, rows, target| {
+            plane.rows(simd, sources, rows, target, tiled);
         });
         Ok(())
     }

@@ -1,0 +1,483 @@
+//! Sums of columns.
+
+use std::ops::Range;
+
+use evener_runtime::Simd;
+
+use super::Code;
+use crate::for_each_level;
+use crate::integer::Quantised;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::{has_avx2, has_avx512};
+
+/// Outputs that are computed together.
+pub const BLOCK: usize = 16;
+/// Rows that take turns.
+pub const ROWS: usize = 4;
+
+/// Outputs whose samples come from one load.
+const QUAD: usize = 4;
+/// Bytes of a load, and of one for a whole block.
+const WINDOW: usize = 16;
+const WIDE: usize = 64;
+
+/// How the samples of four outputs are loaded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Loads {
+    /// All samples at once.
+    Once,
+    /// Two of each output at a time.
+    Pairs,
+    /// Those of each output by themselves, since the four lie too far apart.
+    Each,
+}
+
+/// Sums of columns, laid out for kernels. Outputs are padded to whole blocks.
+#[derive(Debug)]
+pub struct Across {
+    loads: Loads,
+    taps: usize,
+    /// Pairs of samples of an output.
+    pairs: usize,
+    /// Per block the first samples of its quads, in the order 0, 2, 1, 3: two are the halves of a register, and packing two
+    /// registers gives the order of outputs.
+    bases: Vec<[u32; 4]>,
+    /// Per block, in that order, the shuffles that bring the first pair of each output there.
+    shuffles: Vec<[[u8; WINDOW]; 4]>,
+    /// The same for all outputs of a block with one load, in the same order.
+    wide: Option<Wide>,
+    /// Per block and pair, in that order, the weights.
+    paired: Vec<[[i16; 8]; 4]>,
+    /// Of each output the first sample, and its weights, padded to `padded`.
+    first: Vec<u32>,
+    weights: Vec<i16>,
+    padded: usize,
+    /// What sums begin with, and the bits that they lose.
+    begin: i32,
+    shift: u32,
+    /// Samples that are read from the beginning of a row on.
+    readable: usize,
+}
+
+/// Where the samples of a block are loaded from.
+#[derive(Debug)]
+struct Wide {
+    loads: Loads,
+    bases: Vec<u32>,
+    shuffles: Vec<[u8; WIDE]>,
+}
+
+const ORDER: [usize; 4] = [0, 2, 1, 3];
+
+impl Across {
+    /// For samples of `bytes` bytes, of which `zero` is taken first. Sums lose `shift` bits.
+    pub fn new(across: &Quantised, bytes: usize, zero: i32, shift: u32) -> Across {
+        let taps = across.taps();
+        let blocks = across.outputs().div_ceil(BLOCK);
+        let at = |out: usize| out.min(across.outputs() - 1);
+        let loads = loads(across, QUAD, WINDOW / bytes);
+        let pairs = taps.div_ceil(2);
+        let padded = match loads {
+            Loads::Each => taps.next_multiple_of(WINDOW),
+            _ => taps,
+        };
+        let mut all = Across {
+            loads,
+            taps,
+            pairs,
+            bases: Vec::new(),
+            shuffles: Vec::new(),
+            wide: None,
+            paired: Vec::new(),
+            first: Vec::new(),
+            weights: Vec::new(),
+            padded,
+            begin: (1 << shift >> 1) - (zero << across.bits()),
+            shift,
+            readable: 0,
+        };
+        for out in (0..blocks * BLOCK).map(at) {
+            let first = across.first(out);
+            all.first.push(first as u32);
+            let own = across.weights(out);
+            let padding = std::iter::repeat_n(0, padded - taps);
+            all.weights.extend(own.iter().copied().chain(padding));
+            all.readable = all.readable.max(first + padded);
+        }
+        if loads == Loads::Each {
+            return all;
+        }
+        for block in 0..blocks {
+            let quads = ORDER.map(|quad| block * BLOCK + quad * QUAD);
+            let base = |quad: usize| across.first(at(quad));
+            all.bases.push(quads.map(|quad| base(quad) as u32));
+            all.shuffles.push(quads.map(|quad| {
+                let offset = |i: usize| (across.first(at(quad + i)) - base(quad)) * bytes;
+                std::array::from_fn(|byte| shuffle(offset(byte / 4), byte % 4, bytes))
+            }));
+            for pair in 0..pairs {
+                all.paired.push(quads.map(|quad| {
+                    std::array::from_fn(|i| {
+                        let own = across.weights(at(quad + i / 2));
+                        own.get(2 * pair + i % 2).copied().unwrap_or(0)
+                    })
+                }));
+            }
+            let end = quads.map(|quad| base(quad) + loads.last(pairs) + WINDOW / bytes);
+            all.readable = end.into_iter().fold(all.readable, usize::max);
+        }
+        let wide_loads = self::loads(across, BLOCK, WIDE / bytes);
+        if wide_loads == Loads::Each {
+            return all;
+        }
+        let mut wide = Wide {
+            loads: wide_loads,
+            bases: Vec::new(),
+            shuffles: Vec::new(),
+        };
+        for block in 0..blocks {
+            let base = across.first(block * BLOCK);
+            wide.bases.push(base as u32);
+            wide.shuffles.push(std::array::from_fn(|byte| {
+                let (quad, byte) = (ORDER[byte / WINDOW], byte % WINDOW);
+                let out = at(block * BLOCK + quad * QUAD + byte / 4);
+                let offset = (across.first(out) - base) * bytes;
+                shuffle(offset, byte % 4, bytes) & 0x7f
+            }));
+            let end = base + wide_loads.last(pairs) + WIDE / bytes;
+            all.readable = all.readable.max(end);
+        }
+        all.wide = Some(wide);
+        all
+    }
+
+    /// Samples of a row from its beginning that kernels may read; its weights are 0 for those beyond its windows.
+    pub fn readable(&self) -> usize {
+        self.readable
+    }
+
+    /// The samples that windows of the outputs of `blocks` have.
+    pub fn reads(&self, blocks: &Range<usize>) -> Range<usize> {
+        let last = self.first[blocks.end * BLOCK - 1] as usize;
+        self.first[blocks.start * BLOCK] as usize..last + self.taps
+    }
+
+    /// The blocks of outputs.
+    pub fn blocks(&self) -> usize {
+        self.first.len() / BLOCK
+    }
+
+    /// Outputs of the blocks `blocks` of [`ROWS`] rows, into rows of `stride` sums in `out`.
+    ///
+    /// # Panics
+    /// If a row is shorter than [`Across::readable`], or `out` too short.
+    pub fn sums<T: Code>(
+        &self,
+        simd: Simd,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        (out, stride): (&mut [i16], usize),
+    ) {
+        let outputs = blocks.len() * BLOCK;
+        assert!(blocks.end <= self.blocks() && outputs <= stride);
+        assert!(out.len() >= (ROWS - 1) * stride + outputs);
+        assert!(rows.iter().all(|row| row.len() >= self.readable));
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = &self.wide
+            && has_avx512_bytes(simd)
+        {
+            // SAFETY: the processor has the instructions; lengths were checked.
+            return unsafe { avx512::sums(self, wide, blocks, rows, (out, stride)) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.loads != Loads::Each && has_avx2(simd) {
+            // SAFETY: the processor has AVX2; lengths were checked.
+            return unsafe { avx2::sums(self, blocks, rows, (out, stride)) };
+        }
+        for (row, out) in rows.iter().zip(out.chunks_mut(stride)) {
+            each(simd, self, blocks.clone(), row, &mut out[..outputs]);
+        }
+    }
+}
+
+/// How the samples of `together` outputs are loaded where a load has `room`.
+fn loads(across: &Quantised, together: usize, room: usize) -> Loads {
+    let groups = (0..across.outputs()).step_by(together);
+    let spans = groups.map(|first| {
+        let last = (first + together - 1).min(across.outputs() - 1);
+        across.first(last) - across.first(first)
+    });
+    let span = spans.max().unwrap_or(0);
+    match () {
+        () if span + across.taps() <= room => Loads::Once,
+        () if span + 2 <= room => Loads::Pairs,
+        () => Loads::Each,
+    }
+}
+
+impl Loads {
+    /// Where the last load begins, counted from the first.
+    fn last(self, pairs: usize) -> usize {
+        match self {
+            Loads::Once => 0,
+            _ => 2 * (pairs - 1),
+        }
+    }
+}
+
+/// The byte of a window that byte `byte` of the pair of an output comes from, whose first sample is at `offset`.
+fn shuffle(offset: usize, byte: usize, bytes: usize) -> u8 {
+    match (bytes, byte % 2) {
+        (1, 0) => (offset + byte / 2) as u8,
+        // Zero.
+        (1, _) => 0x80,
+        _ => (offset + byte) as u8,
+    }
+}
+
+#[inline(always)]
+fn each_body<T: Code>(across: &Across, blocks: Range<usize>, row: &[T], out: &mut [i16]) {
+    let n = across.padded;
+    for (output, out) in (blocks.start * BLOCK..).zip(out) {
+        let weights = &across.weights[output * n..][..n];
+        let samples = &row[across.first[output] as usize..][..n];
+        let mut sum = 0;
+        for i in 0..n {
+            sum += i32::from(weights[i]) * samples[i].number();
+        }
+        *out = ((sum + across.begin) >> across.shift) as i16;
+    }
+}
+
+for_each_level! {
+    /// Output by output.
+    fn each<T: Code>(across: &Across, blocks: Range<usize>, row: &[T], out: &mut [i16]) = each_body;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use super::*;
+
+    /// # Safety
+    /// The processor has AVX2, blocks exist, rows are readable and there is room for the outputs.
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn sums<T: Code>(
+        across: &Across,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        out: (&mut [i16], usize),
+    ) {
+        let once = across.loads == Loads::Once;
+        // SAFETY: promised by the caller.
+        unsafe {
+            match (once, across.pairs) {
+                (true, 1) => with::<T, true, 1>(across, blocks, rows, out),
+                (true, 2) => with::<T, true, 2>(across, blocks, rows, out),
+                (true, 3) => with::<T, true, 3>(across, blocks, rows, out),
+                (true, 4) => with::<T, true, 4>(across, blocks, rows, out),
+                (true, _) => with::<T, true, 0>(across, blocks, rows, out),
+                (false, 2) => with::<T, false, 2>(across, blocks, rows, out),
+                (false, 3) => with::<T, false, 3>(across, blocks, rows, out),
+                (false, 4) => with::<T, false, 4>(across, blocks, rows, out),
+                (false, _) => with::<T, false, 0>(across, blocks, rows, out),
+            }
+        }
+    }
+
+    /// With `ONCE`, a window holds all samples; `PAIRS` is their number, if not 0.
+    ///
+    /// # Safety
+    /// As [`sums`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn with<T: Code, const ONCE: bool, const PAIRS: usize>(
+        across: &Across,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        (out, stride): (&mut [i16], usize),
+    ) {
+        let pairs = if PAIRS == 0 { across.pairs } else { PAIRS };
+        let bytes = size_of::<T>();
+        let begin = _mm256_set1_epi32(across.begin);
+        let shift = _mm_cvtsi32_si128(across.shift as i32);
+        let rows: [*const u8; ROWS] = std::array::from_fn(|i| rows[i].as_ptr().cast());
+        let out = out.as_mut_ptr();
+        let mut at = 0;
+        for block in blocks {
+            // SAFETY: the block exists.
+            let (bases, shuffles, weights) = unsafe {
+                (
+                    across.bases.get_unchecked(block),
+                    across.shuffles.as_ptr().add(block).cast::<__m256i>(),
+                    across.paired.as_ptr().add(block * pairs).cast::<__m256i>(),
+                )
+            };
+            let mut halves = [[begin; ROWS]; 2];
+            for (half, sums) in halves.iter_mut().enumerate() {
+                let low = bases[2 * half] as usize * bytes;
+                let high = bases[2 * half + 1] as usize * bytes;
+                // SAFETY: a window begins at each base, or one for each pair, and rows are readable as far as they reach.
+                let load = |row: *const u8, pair: usize| unsafe {
+                    let (low, high) = (low + 2 * bytes * pair, high + 2 * bytes * pair);
+                    let low = _mm_loadu_si128(row.add(low).cast());
+                    let high = _mm_loadu_si128(row.add(high).cast());
+                    _mm256_set_m128i(high, low)
+                };
+                // SAFETY: a block has as many shuffles, and weights for every pair.
+                let first = unsafe { _mm256_loadu_si256(shuffles.add(half)) };
+                let mut windows = [begin; ROWS];
+                if ONCE {
+                    for (window, row) in windows.iter_mut().zip(rows) {
+                        *window = load(row, 0);
+                    }
+                }
+                for pair in 0..pairs {
+                    let next = _mm256_set1_epi8((2 * bytes * pair) as i8);
+                    let shuffle = if ONCE {
+                        _mm256_add_epi8(first, next)
+                    } else {
+                        first
+                    };
+                    // SAFETY: as above.
+                    let weights = unsafe { _mm256_loadu_si256(weights.add(2 * pair + half)) };
+                    for i in 0..ROWS {
+                        let window = if ONCE {
+                            windows[i]
+                        } else {
+                            load(rows[i], pair)
+                        };
+                        let samples = _mm256_shuffle_epi8(window, shuffle);
+                        let products = _mm256_madd_epi16(samples, weights);
+                        sums[i] = _mm256_add_epi32(sums[i], products);
+                    }
+                }
+            }
+            for i in 0..ROWS {
+                let a = _mm256_sra_epi32(halves[0][i], shift);
+                let b = _mm256_sra_epi32(halves[1][i], shift);
+                let packed = _mm256_packs_epi32(a, b);
+                // SAFETY: there is room for the outputs of every row.
+                unsafe { _mm256_storeu_si256(out.add(i * stride + at).cast(), packed) };
+            }
+            at += BLOCK;
+        }
+    }
+}
+
+/// Whether there are shuffles of bytes across a register of 512 bits, and sums of products.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512_bytes(simd: Simd) -> bool {
+    has_avx512(simd)
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+        && std::arch::is_x86_feature_detected!("avx512vbmi")
+        && std::arch::is_x86_feature_detected!("avx512vnni")
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    use super::*;
+
+    /// # Safety
+    /// [`has_avx512_bytes`]; blocks exist, rows are readable and there is room for the outputs.
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")]
+    pub unsafe fn sums<T: Code>(
+        across: &Across,
+        wide: &Wide,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        out: (&mut [i16], usize),
+    ) {
+        let once = wide.loads == Loads::Once;
+        // SAFETY: promised by the caller.
+        unsafe {
+            match (once, across.pairs) {
+                (true, 1) => with::<T, true, 1>(across, wide, blocks, rows, out),
+                (true, 2) => with::<T, true, 2>(across, wide, blocks, rows, out),
+                (true, 3) => with::<T, true, 3>(across, wide, blocks, rows, out),
+                (true, 4) => with::<T, true, 4>(across, wide, blocks, rows, out),
+                (true, _) => with::<T, true, 0>(across, wide, blocks, rows, out),
+                (false, _) => with::<T, false, 0>(across, wide, blocks, rows, out),
+            }
+        }
+    }
+
+    /// With `ONCE`, a load holds all samples; `PAIRS` is their number, if not 0.
+    ///
+    /// # Safety
+    /// As [`sums`].
+    #[inline]
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")]
+    unsafe fn with<T: Code, const ONCE: bool, const PAIRS: usize>(
+        across: &Across,
+        wide: &Wide,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        (out, stride): (&mut [i16], usize),
+    ) {
+        let pairs = if PAIRS == 0 { across.pairs } else { PAIRS };
+        let bytes = size_of::<T>();
+        // Codes of a byte become two.
+        let keep = if bytes == 1 {
+            0x5555_5555_5555_5555
+        } else {
+            u64::MAX
+        };
+        let begin = _mm512_set1_epi32(across.begin);
+        let shift = _mm_cvtsi32_si128(across.shift as i32);
+        let rows: [*const u8; ROWS] = std::array::from_fn(|i| rows[i].as_ptr().cast());
+        let out = out.as_mut_ptr();
+        let mut at = 0;
+        for block in blocks {
+            // SAFETY: the block exists, with a shuffle, and weights for every pair.
+            let (base, first, weights) = unsafe {
+                (
+                    *wide.bases.get_unchecked(block) as usize * bytes,
+                    _mm512_loadu_si512(wide.shuffles.as_ptr().add(block).cast()),
+                    across.paired.as_ptr().add(block * pairs).cast::<__m512i>(),
+                )
+            };
+            // SAFETY: a load begins at each base, or one for each pair, and rows are readable as far as they reach.
+            let load = |row: *const u8, pair: usize| unsafe {
+                _mm512_loadu_si512(row.add(base + 2 * bytes * pair).cast())
+            };
+            let mut sums = [begin; ROWS];
+            let mut windows = [begin; ROWS];
+            if ONCE {
+                for i in 0..ROWS {
+                    windows[i] = load(rows[i], 0);
+                }
+            }
+            for pair in 0..pairs {
+                let next = _mm512_set1_epi8((2 * bytes * pair) as i8);
+                let shuffle = if ONCE {
+                    _mm512_add_epi8(first, next)
+                } else {
+                    first
+                };
+                // SAFETY: as above.
+                let weights = unsafe { _mm512_loadu_si512(weights.add(pair).cast()) };
+                for i in 0..ROWS {
+                    let window = if ONCE {
+                        windows[i]
+                    } else {
+                        load(rows[i], pair)
+                    };
+                    let samples = _mm512_maskz_permutexvar_epi8(keep, shuffle, window);
+                    sums[i] = _mm512_dpwssd_epi32(sums[i], samples, weights);
+                }
+            }
+            for i in 0..ROWS {
+                let packed = _mm512_cvtepi32_epi16(_mm512_sra_epi32(sums[i], shift));
+                let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
+                // SAFETY: there is room for the outputs of every row.
+                unsafe { _mm256_storeu_si256(out.add(i * stride + at).cast(), packed) };
+            }
+            at += BLOCK;
+        }
+    }
+}
