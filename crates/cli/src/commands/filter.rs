@@ -149,6 +149,7 @@ pub fn run(mut args: Args) -> Ended {
         graph,
         others,
         rest,
+        sound,
     } = parsed.map_err(|error| Failure::from(session::Error::from(error)))?;
     args.stream.check_distinct(None, &output)?;
 
@@ -167,6 +168,7 @@ pub fn run(mut args: Args) -> Ended {
         },
         others,
         rest,
+        sound,
         keep_old: args.keep_old && !args.replace,
         encoder: args.encoder,
     };

@@ -170,6 +170,8 @@ pub struct Joined {
     pub led: bool,
     /// It ends with the shortest stream.
     pub shortest: bool,
+    /// Once a stream has ended, frames of the first pass as they are.
+    pub passes: bool,
 }
 
 /// A filter with its arguments, not yet bound to a plane.

@@ -24,7 +24,7 @@ pub const ENTRY: Entry = Entry {
         Arg::optional(
             "eof_action",
             "repeat",
-            "what is done when the second stream ends: repeat its last frame, or endall",
+            "what is done when the second stream ends: repeat its last frame, endall or pass",
         ),
         Arg::optional("shortest", "0", "1: it ends with the shorter stream"),
         Arg::optional(
@@ -41,13 +41,14 @@ pub const ENTRY: Entry = Entry {
     ],
     role: Role::EveryPlane,
     build: |args| {
-        let ends = args.choice("eof_action", &["repeat", "endall"])? == 1;
-        args.integer("repeatlast", 1..=1)?;
+        let ends = args.choice("eof_action", &["repeat", "endall", "pass"])?;
         args.choice("eval", &["frame", "init"])?;
-        let shortest = args.integer("shortest", 0..=1)? == 1 || ends;
+        let shortest = args.integer("shortest", 0..=1)? == 1 || ends == 1;
+        let repeats = args.integer("repeatlast", 0..=1)? == 1;
         args.parsed("format", |_| Ok(()))?;
         Ok(Box::new(Over {
             shortest,
+            passes: ends == 2 || !repeats,
             x: args.length("x", NAMES, Range::Anywhere)?,
             y: args.length("y", NAMES, Range::Anywhere)?,
         }))
@@ -57,6 +58,7 @@ pub const ENTRY: Entry = Entry {
 #[derive(Clone)]
 struct Over {
     shortest: bool,
+    passes: bool,
     x: Length,
     y: Length,
 }
@@ -108,6 +110,7 @@ impl Filter for Over {
         Joined {
             led: true,
             shortest: self.shortest,
+            passes: self.passes,
         }
     }
 

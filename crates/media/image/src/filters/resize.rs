@@ -8,7 +8,7 @@ use super::warp::{Affine, Warp};
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::args::{ArgError, Args};
-use crate::graph::expression::{INPUT, INPUT_AND_OUTPUT};
+use crate::graph::expression::INPUT_AND_OUTPUT;
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Border;
@@ -128,7 +128,7 @@ fn method(args: &Args<'_>) -> Result<Method, ArgError> {
 impl Resize {
     fn of(args: &Args<'_>) -> Result<Resize, ArgError> {
         Ok(Resize {
-            w: args.length("w", INPUT, Range::SideOrAspect)?,
+            w: args.length("w", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
             h: args.length("h", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
             keep: None,
             method: method(args)?,
@@ -138,7 +138,9 @@ impl Resize {
     /// In luma samples.
     fn wanted(&self, plane: &Plane) -> Result<(u32, u32), String> {
         let luma = plane.luma;
-        let w = self.w.samples(&length::input(plane))?;
+        // A width that follows from the height is computed after it.
+        let values = length::input_and_height(plane, &self.h);
+        let w = self.w.samples(&values)?;
         let values = length::input_and_width(plane, u32::try_from(w).unwrap_or(0));
         let h = self.h.samples(&values)?;
         // A side that follows the other one: `from` of it is to `side` as `other` is to `by`, in multiples.

@@ -200,8 +200,8 @@ impl Filter for Stack {
 
     fn joined(&self) -> Joined {
         Joined {
-            led: false,
             shortest: self.shortest,
+            ..Joined::default()
         }
     }
 

@@ -73,17 +73,24 @@ impl Graph {
         }
         let result = self.result;
         let mut graph = self.keep(&kept, result);
-        // Files that nothing reads are not opened.
-        let mut read: Vec<usize> = graph.links().filter_map(Link::input).collect();
+        let further = graph.renumber(files);
+        Ok((graph, further))
+    }
+
+    /// Numbers inputs anew, without the `files` that nothing reads. Returns the others.
+    pub(super) fn renumber(&mut self, files: Vec<OsString>) -> Vec<OsString> {
+        let mut read: Vec<usize> = self.links().filter_map(Link::input).collect();
         read.sort_unstable();
         read.dedup();
         read.retain(|&number| number > 0);
-        for (place, &number) in read.iter().enumerate() {
-            graph.replace(Link::Input(number), Link::Input(place + 1));
-        }
         let named = |number: &usize| files.get(number - 1).cloned();
         let further: Option<Vec<OsString>> = read.iter().map(named).collect();
-        Ok((graph, further.unwrap_or(files)))
+        // The session tells of inputs that are missing.
+        let Some(further) = further else { return files };
+        for (place, &number) in read.iter().enumerate() {
+            self.replace(Link::Input(number), Link::Input(place + 1));
+        }
+        further
     }
 
     /// The picture that the second stream of `overlay` is, if it is one.

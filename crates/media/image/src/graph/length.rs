@@ -134,6 +134,14 @@ pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 9] {
     [iw, ih, a, x, y, f64::from(w), f64::from(h), 0.0, 0.0]
 }
 
+/// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the height of the output is known.
+pub fn input_and_height(plane: &Plane, height: &Length) -> [f64; 9] {
+    let mut values = input_and_output(plane, (0, 0));
+    (values[5], values[6]) = (f64::NAN, f64::NAN);
+    values[6] = height.value(&values);
+    values
+}
+
 /// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the width of the output is known.
 pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 9] {
     let mut values = input_and_output(plane, (w, 0));

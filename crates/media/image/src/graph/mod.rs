@@ -13,6 +13,7 @@ pub mod parse;
 pub mod plane;
 pub(crate) mod recipe;
 mod rest;
+mod sound;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -10,6 +10,7 @@ use super::bind::video_of;
 use super::error::GraphError;
 use super::expression::Expression;
 use super::rest::Rest;
+use super::sound;
 use super::text::{Span, nearest, open_quote, quoted, unquoted};
 use super::wiring::{Labelled, Link, Wiring};
 use crate::filters::foreign::{self, Foreign};
@@ -55,6 +56,8 @@ pub struct Parsed {
     pub others: Vec<OsString>,
     /// What the `ffmpeg` that writes the output computes then.
     pub rest: Option<Rest>,
+    /// Filters of sound, as for `-af`.
+    pub sound: Option<String>,
 }
 
 /// A filter of a graph, with its arguments.
@@ -95,13 +98,15 @@ impl Graph {
     /// # Errors
     /// As [`Graph::parse`]; what is for `ffmpeg` reads several streams; or a picture cannot be read.
     pub fn parse_for(text: &str, others: &[OsString]) -> Result<Parsed, GraphError> {
-        let graph = Graph::read(text, foreign::name)?;
+        let (video, sound) = sound::apart(text);
+        let graph = Graph::read(&video, foreign::name)?;
         let (graph, others) = graph.with_files(others)?;
-        let (graph, rest) = graph.divide()?;
+        let (graph, others, rest) = graph.divide(others)?;
         Ok(Parsed {
             graph,
             others,
             rest,
+            sound,
         })
     }
 
@@ -277,7 +282,7 @@ impl Call {
         };
         // Quotes around all arguments keep them together, and not the colons between them.
         let list = match list.and_then(Span::quoted) {
-            Some(inner) if entry.args.len() > 1 && !names_picture(list) => Some(inner),
+            Some(inner) if entry.args.len() > 1 && entry.name != filters::OVER.name => Some(inner),
             _ => list,
         };
         let args = Args::new(entry.args, column, list).map_err(refuse)?;

@@ -2,6 +2,8 @@
 //!
 //! A graph is divided at one stream. What comes before it is computed here, and all that comes after it by `ffmpeg`.
 
+use std::ffi::OsString;
+
 use super::error::GraphError;
 use super::parse::{Call, Graph};
 use super::wiring::Link;
@@ -10,15 +12,22 @@ use crate::filters::foreign;
 /// What `ffmpeg` computes of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// A graph of one input and one output, as for `-vf`.
+    /// A graph of one input and one output, as for `-vf`. With further files it is one for `-filter_complex`: it reads
+    /// `[in]`, and `[1:v]` and on, and gives `[out]`.
     pub text: String,
     /// The filters for which it is needed.
     pub names: Vec<&'static str>,
+    /// Further files that it reads.
+    pub files: Vec<OsString>,
 }
 
 impl Graph {
-    /// Divides a graph before the filters that are not here.
-    pub(super) fn divide(self) -> Result<(Graph, Option<Rest>), GraphError> {
+    /// Divides a graph that reads `others` besides its first input, before the filters that are not here. Returns the files
+    /// that the graph still reads, too.
+    pub(super) fn divide(
+        self,
+        others: Vec<OsString>,
+    ) -> Result<(Graph, Vec<OsString>, Option<Rest>), GraphError> {
         let is_foreign = |call: &Call| call.entry.name == foreign::ENTRY.name;
         let mut names: Vec<&'static str> = Vec::new();
         for call in self.filters.iter().filter(|call| is_foreign(call)) {
@@ -27,10 +36,10 @@ impl Graph {
             }
         }
         if names.is_empty() {
-            return Ok((self, None));
+            return Ok((self, others, None));
         }
         let mut later: Vec<bool> = self.filters.iter().map(is_foreign).collect();
-        let stream = loop {
+        let (stream, inputs) = loop {
             // What reads what is computed later is computed later.
             for at in 0..later.len() {
                 later[at] |= self.filters[at]
@@ -39,18 +48,29 @@ impl Graph {
                     .any(|link| reads(*link, &later));
             }
             let entering = self.entering(&later);
-            let latest = entering.iter().filter_map(|link| match link {
+            let is_file = |link: &&Link| matches!(link, Link::Input(1..));
+            let (files, streams): (Vec<&Link>, Vec<&Link>) = entering.iter().partition(is_file);
+            let latest = streams.iter().filter_map(|link| match link {
                 Link::Output { call, .. } => Some(*call),
                 Link::Input(_) => None,
             });
-            match (&entering[..], latest.max()) {
-                ([one], _) => break *one,
+            match (&streams[..], latest.max()) {
+                ([], _) => return Err(self.several(&names)),
+                ([one], _) => break (**one, files.into_iter().copied().collect::<Vec<Link>>()),
                 (_, Some(call)) => later[call] = true,
                 (_, None) => return Err(self.several(&names)),
             }
         };
-        let text = self.text_of(&later, stream);
-        Ok((self.before(&later, stream)?, Some(Rest { text, names })))
+        let text = self.text_of(&later, stream, &inputs);
+        let file = |link: &Link| {
+            let number = link.input().unwrap_or(1);
+            let missing = || format!("input {number}").into();
+            others.get(number - 1).cloned().unwrap_or_else(missing)
+        };
+        let files: Vec<OsString> = inputs.iter().map(file).collect();
+        let mut graph = self.before(&later, stream)?;
+        let others = graph.renumber(others);
+        Ok((graph, others, Some(Rest { text, names, files })))
     }
 
     /// The streams that filters computed later read of others.
@@ -77,11 +97,18 @@ impl Graph {
         }
     }
 
-    /// The filters that are computed later, as text. The first one reads `stream`, without a label.
-    fn text_of(&self, later: &[bool], stream: Link) -> String {
+    /// The filters that are computed later, as text. Without further `inputs`, the first one reads `stream` without a label.
+    fn text_of(&self, later: &[bool], stream: Link, inputs: &[Link]) -> String {
         let label = |link: Link| match link {
             Link::Output { call, pad } => format!("[s{call}_{pad}]"),
-            Link::Input(number) => format!("[i{number}]"),
+            Link::Input(_) => {
+                let place = inputs.iter().position(|input| *input == link);
+                format!("[{}:v]", place.map_or(0, |place| place + 1))
+            }
+        };
+        let (first, last) = match inputs.is_empty() {
+            true => ("", ""),
+            false => ("[in]", "[out]"),
         };
         let kept = || self.filters.iter().enumerate().filter(|(at, _)| later[*at]);
         let readers = kept().flat_map(|(_, call)| &call.inputs);
@@ -89,7 +116,7 @@ impl Graph {
         let mut parts = Vec::new();
         if times > 1 {
             let labels: String = (0..times).map(|n| format!("[in{n}]")).collect();
-            parts.push(format!("split={times}{labels}"));
+            parts.push(format!("{first}split={times}{labels}"));
         }
         let mut read = 0;
         for (at, call) in kept() {
@@ -100,14 +127,17 @@ impl Graph {
                 } else if times > 1 {
                     part += &format!("[in{read}]");
                     read += 1;
+                } else {
+                    part += first;
                 }
             }
             part += &call.text;
             for pad in 0..call.filter.outputs() {
                 let link = Link::Output { call: at, pad };
-                if link != self.result {
-                    part += &label(link);
-                }
+                part += &match link == self.result {
+                    true => last.to_owned(),
+                    false => label(link),
+                };
             }
             parts.push(part);
         }
@@ -173,7 +203,16 @@ mod tests {
             assert_eq!(divided.unwrap().text, rest, "{text}");
         }
         assert_eq!(Graph::parse_for("blur", &[]).unwrap().rest, None);
-        let wrong = Graph::parse_for("[0:v][1:v]lut2", &["b.mkv".into()]).unwrap_err();
+        let files = ["b.mkv".into(), "c.mkv".into()];
+        let text = "[2:v]colorkey[k];[0:v]hflip[h];[h][k]overlay,vflip";
+        let parsed = Graph::parse_for(text, &files).unwrap();
+        assert_eq!(parsed.graph.to_string(), "hflip");
+        assert!(parsed.others.is_empty());
+        let rest = parsed.rest.unwrap();
+        assert_eq!(rest.files, ["c.mkv"]);
+        let expected = "[1:v]colorkey[s0_0];[in][s0_0]overlay[s2_0];[s2_0]vflip[out]";
+        assert_eq!(rest.text.replace("flip=direction=v", "vflip"), expected);
+        let wrong = Graph::parse_for("[1:v][2:v]lut2", &files).unwrap_err();
         assert!(wrong.to_string().contains("several inputs"), "{wrong}");
     }
 }

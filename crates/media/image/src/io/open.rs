@@ -583,7 +583,7 @@ impl Planned {
                     origin,
                     Further {
                         arguments: &self.encoder,
-                        filters: self.rest.as_ref().map(|rest| rest.text.as_str()),
+                        rest: self.rest.as_ref(),
                     },
                 )?;
                 Ok(Output::Ffmpeg(Box::new(encoder)))

@@ -229,7 +229,17 @@ impl Node {
                 let (time, duration) = (shots[0].time, shots[0].duration);
                 let moment = Moment { n: *n, t: time };
                 *n += 1;
-                let pictures = shots.into_iter().map(|shot| shot.picture).collect();
+                let count = shots.len();
+                let pictures: Vec<Picture> = shots.into_iter().map(|shot| shot.picture).collect();
+                let joined = join.as_ref().map_or(1, Join::streams);
+                if count < joined {
+                    let picture = pictures.into_iter().next();
+                    return Ok(picture.map(|picture| Shot {
+                        picture,
+                        time,
+                        duration,
+                    }));
+                }
                 Ok(Some(Shot {
                     picture: reading.made(&moment, pictures),
                     time,

@@ -29,6 +29,11 @@ impl Join {
         }
     }
 
+    /// How many streams there are.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
     /// The shots that are shown from the next moment on; `None` at the end. A stream that has ended keeps its last shot.
     pub fn next(&mut self, upstream: &mut dyn Upstream) -> Result<Option<Vec<Shot>>, Error> {
         if !self.started {
@@ -60,8 +65,12 @@ impl Join {
             let over = |shot: &Shot| shot.end() <= moment + NEAR;
             s.after.is_none() && s.now.as_ref().is_none_or(over)
         };
-        if self.by.shortest && self.streams.iter().any(ended) {
+        let some_ended = self.streams.iter().any(ended);
+        if self.by.shortest && some_ended {
             return Ok(None);
+        }
+        if self.by.passes && some_ended {
+            return Ok(self.streams[0].now.clone().map(|shot| vec![shot]));
         }
         let shots: Option<Vec<Shot>> = self.streams.iter().map(|s| s.now.clone()).collect();
         Ok(shots.map(|mut shots| {

@@ -97,6 +97,8 @@ pub struct Files {
     pub keep_old: bool,
     /// What the `ffmpeg` that writes the output computes of the graph: see [`Graph::parse_for`].
     pub rest: Option<Rest>,
+    /// Filters of sound, for `ffmpeg`.
+    pub sound: Option<String>,
     /// Arguments of `ffmpeg` for the output, such as `-crf 18`.
     pub encoder: Vec<OsString>,
 }
@@ -167,7 +169,11 @@ impl Session {
         output: impl AsRef<OsStr>,
         files: &Files,
     ) -> Result<Session, Error> {
-        let planned = plan_output_with(output, &files.encoder)?.with_rest(files.rest.clone())?;
+        let mut encoder = files.encoder.clone();
+        if let Some(sound) = &files.sound {
+            encoder.extend(["-af".into(), sound.into()]);
+        }
+        let planned = plan_output_with(output, &encoder)?.with_rest(files.rest.clone())?;
         if files.keep_old {
             planned.must_be_new()?;
         }

@@ -65,7 +65,7 @@ fn every_graph_is_sound_on_every_format() {
         "resize=7:5,threshold,rotate=30",
         "blur,sobel_x,sobel_y,sobel,threshold,binary,posterize,flip=v",
         "null",
-        "pad=iw+7:ih+3:3:1,unsharp,median,eq=2:0.1:1.5:2,denoise,deinterlace,rotate=7:white:1",
+        "pad=iw+7:ih+3:3:1,unsharp,median,eq=2:0.1:1.5:2,denoise,deinterlace=keep=top,rotate=7:white:1",
         "transpose=clock,blur,transpose=cclock_flip,scale=iw/2:-1",
         "hflip,lenscorrection=0.4:0.6:-0.2,vflip,gblur",
     ];

@@ -10,6 +10,7 @@ use evener_files::{Error as FileError, SourceFile, Staged, StagedFolder, one_lin
 
 use crate::format::{Chroma, Depth, Format, Ratio, Timing};
 use crate::frame::Frame;
+use crate::graph::Rest;
 use crate::io::error::Error;
 use crate::io::ffmpeg::kind::Kind;
 use crate::io::ffmpeg::log_line::LogLine;
@@ -67,8 +68,8 @@ impl Partial {
 pub(crate) struct Further<'a> {
     /// Arguments of users.
     pub arguments: &'a [OsString],
-    /// Filters, as for `-vf`.
-    pub filters: Option<&'a str>,
+    /// Filters, and files that they read.
+    pub rest: Option<&'a Rest>,
 }
 
 /// Where FFmpeg writes.
@@ -135,12 +136,15 @@ impl Encoder {
             format,
             timing,
             origin,
-            further.filters,
+            further.rest,
         );
         let mut arguments = split_args(
             // Level `info` shows what the encoder takes.
             "-v level+info -hide_banner -nostats -nostdin -y -f yuv4mpegpipe -i pipe:0",
         );
+        for file in further.rest.iter().flat_map(|rest| &rest.files) {
+            arguments.extend(["-i".into(), file_argument(file)]);
+        }
         arguments.extend(options);
         arguments.extend_from_slice(further.arguments);
         arguments.push(file_argument(&target));
@@ -338,7 +342,7 @@ fn options(
     format: &Format,
     timing: &Timing,
     origin: Option<&Origin>,
-    rest: Option<&str>,
+    rest: Option<&Rest>,
 ) -> (Vec<OsString>, Vec<String>) {
     let mut options = OutputOptions {
         kind,
@@ -358,7 +362,14 @@ fn options(
         options.others(origin);
     }
     let mut filters = options.filters;
-    filters.extend(rest.map(str::to_owned));
+    if let Some(rest) = rest.filter(|rest| !rest.files.is_empty()) {
+        filters.push("null".to_owned());
+        let graph = format!("[0:v]{}[in];{}", filters.join(","), rest.text);
+        let arguments = ["-filter_complex", &graph, "-map", "[out]"];
+        options.arguments.extend(arguments.map(OsString::from));
+        return (options.arguments, options.lost);
+    }
+    filters.extend(rest.map(|rest| rest.text.clone()));
     if !filters.is_empty() {
         let filters = filters.join(",");
         options.arguments.extend(["-vf".into(), filters.into()]);
