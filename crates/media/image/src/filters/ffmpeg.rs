@@ -61,7 +61,26 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
         "lenscorrection",
         "interpolates, like FFmpeg's `i=bilinear`; by default FFmpeg takes the nearest sample",
     ),
-    ("overlay", "an image file; in FFmpeg a second input"),
+    (
+        "overlay",
+        "without alpha, unless the second input is an image; FFmpeg blends any alpha",
+    ),
+    (
+        "yadif",
+        "computed as bwdif, which is nearer to the film; FFmpeg's yadif interpolates otherwise",
+    ),
+    (
+        "setpts",
+        "the output has a constant rate, so frames are repeated or dropped; FFmpeg's may have any times",
+    ),
+    (
+        "select",
+        "`scene` compares frames of the input; FFmpeg compares what comes out of the filters before",
+    ),
+    (
+        "format",
+        "RGB stands for 4:4:4, and alpha is dropped; FFmpeg converts to what is named",
+    ),
     (
         "eq",
         "black, mid-grey and white are those of the range; in FFmpeg codes 0, 127.5 and 255",
@@ -77,10 +96,6 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     (
         "lut",
         "minval and maxval are those of the input's range; in FFmpeg full range only in formats named yuvj",
-    ),
-    (
-        "hue",
-        "saturation and brightness; FFmpeg also turns the hue",
     ),
     (
         "drawbox",

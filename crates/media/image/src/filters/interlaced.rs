@@ -60,14 +60,23 @@ pub const DEINTERLACE: Entry = Entry {
 pub const BWDIF: Entry = Entry {
     name: "bwdif",
     about: "make whole frames of interlaced ones, as FFmpeg's bwdif does",
-    args: &[MODE, PARITY, DEINT],
+    args: &[
+        Arg::optional(
+            "mode",
+            "send_field",
+            "send_frame: as many frames; send_field: a frame for each field",
+        ),
+        PARITY,
+        DEINT,
+    ],
     build: |args| Ok(Box::new(Whole::of(args)?)),
     ..DEINTERLACE
 };
 
 pub const YADIF: Entry = Entry {
     name: "yadif",
-    about: "bwdif by another name",
+    about: "bwdif with the defaults of FFmpeg's yadif",
+    args: &[MODE, PARITY, DEINT],
     ..BWDIF
 };
 

@@ -94,7 +94,7 @@ impl Passing for AtRate {
             let end = match last {
                 true => self
                     .number(end - zero)
-                    .max(self.number(shown.time - zero) + 1),
+                    .max(self.round(shown.time - zero, Rounded::Down) + 1),
                 false if self.after.is_none() => self.round(end - zero, self.end),
                 false => self.number(end - zero),
             };
