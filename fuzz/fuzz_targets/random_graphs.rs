@@ -144,7 +144,12 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         ),
         7 => format!("crop={}", 0.3 + f64::from(bytes.next() % 64) / 91.0),
         8 => format!("rotate={}", bytes.signed() * 2.0 + bytes.signed() / 64.0),
-        9 => format!("resize={}:{}", 1 + bytes.next() % 60, 1 + bytes.next() % 60),
+        9 => {
+            let methods = ["bilinear", "bicubic", "lanczos", "area", "neighbor"];
+            let method = methods[usize::from(bytes.next()) % methods.len()];
+            let (w, h) = (1 + bytes.next() % 60, 1 + bytes.next() % 60);
+            format!("resize={w}:{h}:{method}")
+        }
         10 => format!("posterize={}", 2 + bytes.next() % 40),
         11 => "binary".into(),
         12 => format!("transpose={}", bytes.next() % 4),

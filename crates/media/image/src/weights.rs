@@ -93,8 +93,10 @@ impl Weights {
     pub fn resampling(method: Method, from: u32, to: u32) -> Self {
         let ratio = f64::from(from) / f64::from(to);
         if method == Method::Neighbor {
-            // Exact: between two samples it is the second.
-            let at = |i: u32| (2 * u64::from(i) + 1) * u64::from(from) / (2 * u64::from(to));
+            // In multiples of 2^-16, as FFmpeg has positions, so that its bytes are the same.
+            let step = ((u64::from(from) << 16) + u64::from(to / 2)) / u64::from(to);
+            let last = u64::from(from - 1);
+            let at = |i: u32| ((u64::from(i) * step + step / 2) >> 16).min(last);
             return Weights {
                 from,
                 first: (0..to).map(|i| at(i) as u32).collect(),
@@ -312,6 +314,8 @@ mod tests {
         assert_eq!(first(3, 6), [0, 0, 1, 1, 2, 2]);
         assert_eq!(first(6, 3), [1, 3, 5]);
         assert_eq!(first(5, 3), [0, 2, 4]);
+        // The eighth lies between samples 10 and 11, and a little before, as 22/15 is rounded.
+        assert_eq!(first(352, 240)[7], 10);
     }
 
     #[test]

@@ -197,7 +197,7 @@ fn extremes_do_not_overflow() {
                     let white = (i % 90 / period + i / 90 / period) % 2 == 1;
                     if white { most } else { 0 }
                 };
-                let mut bytes = input.plane_bytes_mut(0);
+                let bytes = input.plane_bytes_mut(0);
                 match depth {
                     Depth::U8 => {
                         for (i, byte) in bytes.iter_mut().enumerate() {
@@ -210,7 +210,6 @@ fn extremes_do_not_overflow() {
                         }
                     }
                 }
-                drop(bytes);
                 check(text, &bound, &input, 7);
             }
         }

@@ -51,11 +51,11 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "scale",
-        "bilinear, where FFmpeg is bicubic by default; keeps the sample aspect ratio, which FFmpeg changes",
+        "bilinear, bicubic, lanczos, area and neighbor; FFmpeg has more methods",
     ),
     (
         "gblur",
-        "an exact kernel of radius 3 sigma; FFmpeg approximates it by recursion",
+        "a kernel of radius 3 sigma, within a code; FFmpeg approximates it by recursion",
     ),
     (
         "lenscorrection",

@@ -35,6 +35,9 @@ impl Filter for Foreign {
 
 /// The video filters of FFmpeg 5.1 that are not here.
 pub(crate) const NAMES: &[&str] = &[
+    "alphamerge",
+    "psnr",
+    "ssim",
     "addroi",
     "afir",
     "alphaextract",
@@ -249,6 +252,34 @@ pub(crate) const NAMES: &[&str] = &[
     "zoompan",
     "zscale",
 ];
+
+/// Those of them that read two streams.
+const OF_TWO: &[&str] = &[
+    "alphamerge",
+    "blend",
+    "displace",
+    "haldclut",
+    "hysteresis",
+    "identity",
+    "libvmaf",
+    "lut2",
+    "midequalizer",
+    "mix",
+    "msad",
+    "multiply",
+    "paletteuse",
+    "psnr",
+    "scale2ref",
+    "ssim",
+    "xcorrelate",
+    "xfade",
+    "xpsnr",
+];
+
+/// How many streams a filter reads at least.
+pub(crate) fn least_inputs(name: &str) -> usize {
+    if OF_TWO.contains(&name) { 2 } else { 1 }
+}
 
 /// The name, if it is one of them.
 pub(crate) fn name(text: &str) -> Option<&'static str> {

@@ -57,7 +57,7 @@ pub const SCALE: Entry = Entry {
     args: &[
         Arg::length("w", Some("iw"), W).also(&["width"]),
         Arg::length("h", Some("ih"), H).also(&["height"]),
-        Arg::optional("flags", "bicubic", FLAGS),
+        Arg::optional("flags", "bicubic", FLAGS).also(&["sws_flags"]),
         Arg::optional(
             "force_original_aspect_ratio",
             "disable",

@@ -253,7 +253,7 @@ impl Call {
             name,
             column: part.column(),
             filter: Arc::new(Foreign {
-                inputs: streams.max(1),
+                inputs: streams.max(foreign::least_inputs(name)),
                 outputs: labelled.behind.len().max(1),
             }),
             inputs: Vec::new(),

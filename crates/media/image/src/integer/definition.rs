@@ -64,20 +64,18 @@ fn filtered(integer: &Integer, source: &[u16], width: usize) -> Vec<u16> {
             (0..across.outputs()).map(column).collect()
         })
         .collect();
-    let mut out = Vec::new();
-    for y in 0..down.outputs() {
-        for x in 0..across.outputs() {
-            let weights = down.weights(y).iter().zip(down.first(y)..);
-            let products = weights.map(|(&w, y)| i64::from(w) * rows[y][x]);
-            let sum: i64 = match integer.bits {
-                8 => products.map(|product| rounded(product, 15)).sum(),
-                _ => products.sum(),
-            };
-            let code = half + rounded(sum, integer.sum_fraction);
-            out.push(code.clamp(0, most) as u16);
-        }
-    }
-    out
+    let code = |x: usize, y: usize| {
+        let weights = down.weights(y).iter().zip(down.first(y)..);
+        let products = weights.map(|(&w, y)| i64::from(w) * rows[y][x]);
+        let sum: i64 = match integer.bits {
+            8 => products.map(|product| rounded(product, 15)).sum(),
+            _ => products.sum(),
+        };
+        let code = half + rounded(sum, integer.sum_fraction);
+        code.clamp(0, most) as u16
+    };
+    let outputs = (0..down.outputs()).flat_map(|y| (0..across.outputs()).map(move |x| (x, y)));
+    outputs.map(|(x, y)| code(x, y)).collect()
 }
 
 /// `v` without its last `bits` bits, to the nearest.

@@ -73,6 +73,7 @@ pub fn all() -> Vec<&'static str> {
 }
 
 /// Formats of frames below a width and a height.
+#[allow(dead_code)] // Not all tests need it.
 pub fn formats(width: u32, height: u32) -> impl Strategy<Value = Format> {
     let chroma = prop_oneof![
         Just(Chroma::Mono),

@@ -333,6 +333,39 @@ fn resize_is_within_two_codes_of_the_bilinear_scaler() {
     }
 }
 
+/// FFmpeg limits sums between columns and rows to codes, which the cubic and the sinc leave at edges.
+#[test]
+fn every_method_is_that_of_the_scaler() {
+    let Some(peer) = Peer::of("foreman_352x288_300f.264") else {
+        return;
+    };
+    for (w, h) in [(704, 576), (176, 144), (240, 500), (500, 192), (1000, 30)] {
+        for (method, most) in [
+            ("bilinear", 4),
+            ("bicubic", 8),
+            ("lanczos", 8),
+            ("area", 2),
+            ("neighbor", 0),
+        ] {
+            let exact = format!("scale={w}:{h}:flags={method}+accurate_rnd+full_chroma_int");
+            let (ours, theirs) = (peer.ours(&exact), peer.filter(&exact));
+            let found = apart(&ours, &theirs, &exact);
+            assert!(found <= most, "{exact}: {found} codes apart");
+            let planes = ours.1.iter().enumerate();
+            let more = planes.flat_map(|(p, ours)| {
+                let theirs = theirs.plane_bytes(p).to_vec();
+                ours.iter().copied().zip(theirs)
+            });
+            let more = more.filter(|(a, b)| a.abs_diff(*b) > 1).count();
+            let all = (w * h) as usize * 3 / 2;
+            assert!(1000 * more <= all, "{exact}: {more} of {all}");
+        }
+    }
+    // Without flags it is bicubic.
+    let same = "scale=500:400:flags=bicubic";
+    assert_eq!(peer.ours("scale=500:400").1, peer.ours(same).1);
+}
+
 #[test]
 fn a_crop_is_where_ffmpeg_has_it() {
     let Some(peer) = Peer::of("foreman_352x288_300f.264") else {

@@ -5,10 +5,12 @@ use std::ops::Range;
 use evener_runtime::Simd;
 
 use super::Code;
+#[cfg(target_arch = "x86_64")]
+use super::has_avx512_bytes;
 use crate::for_each_level;
 use crate::integer::Quantised;
 #[cfg(target_arch = "x86_64")]
-use crate::kernels::{has_avx2, has_avx512};
+use crate::kernels::has_avx2;
 
 /// Outputs that are computed together.
 pub const BLOCK: usize = 16;
@@ -190,9 +192,14 @@ impl Across {
             return unsafe { avx512::sums(self, wide, blocks, rows, (out, stride)) };
         }
         #[cfg(target_arch = "x86_64")]
-        if self.loads != Loads::Each && has_avx2(simd) {
+        if has_avx2(simd) {
             // SAFETY: the processor has AVX2; lengths were checked.
-            return unsafe { avx2::sums(self, blocks, rows, (out, stride)) };
+            return unsafe {
+                match self.loads {
+                    Loads::Each => avx2::each(self, blocks, rows, (out, stride)),
+                    _ => avx2::sums(self, blocks, rows, (out, stride)),
+                }
+            };
         }
         for (row, out) in rows.iter().zip(out.chunks_mut(stride)) {
             each(simd, self, blocks.clone(), row, &mut out[..outputs]);
@@ -259,6 +266,60 @@ mod avx2 {
     use std::arch::x86_64::*;
 
     use super::*;
+
+    /// Output by output, for [`Loads::Each`]: the samples of one are side by side, and as many as registers hold.
+    ///
+    /// # Safety
+    /// As [`sums`].
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn each<T: Code>(
+        across: &Across,
+        blocks: Range<usize>,
+        rows: [&[T]; ROWS],
+        (out, stride): (&mut [i16], usize),
+    ) {
+        let n = across.padded;
+        let begin = _mm_set1_epi32(across.begin);
+        let shift = _mm_cvtsi32_si128(across.shift as i32);
+        let out = out.as_mut_ptr();
+        for (at, output) in (blocks.start * BLOCK..blocks.end * BLOCK).enumerate() {
+            // SAFETY: the output exists, has `n` weights, and rows are readable as far as its window reaches.
+            let load = |row: &[T], k: usize| unsafe {
+                let first = *across.first.get_unchecked(output) as usize;
+                let from = row.as_ptr().add(first + k);
+                match size_of::<T>() {
+                    1 => _mm256_cvtepu8_epi16(_mm_loadu_si128(from.cast())),
+                    _ => _mm256_loadu_si256(from.cast()),
+                }
+            };
+            let mut sums = [_mm256_setzero_si256(); ROWS];
+            for k in (0..n).step_by(WINDOW) {
+                // SAFETY: as above.
+                let weights = unsafe {
+                    let weights = across.weights.as_ptr().add(output * n + k);
+                    _mm256_loadu_si256(weights.cast())
+                };
+                for i in 0..ROWS {
+                    let products = _mm256_madd_epi16(load(rows[i], k), weights);
+                    sums[i] = _mm256_add_epi32(sums[i], products);
+                }
+            }
+            let low = _mm256_hadd_epi32(sums[0], sums[1]);
+            let high = _mm256_hadd_epi32(sums[2], sums[3]);
+            let four = _mm256_hadd_epi32(low, high);
+            let halves = (
+                _mm256_castsi256_si128(four),
+                _mm256_extracti128_si256::<1>(four),
+            );
+            let four = _mm_add_epi32(_mm_add_epi32(halves.0, halves.1), begin);
+            let four = _mm_sra_epi32(four, shift);
+            let codes: [i32; ROWS] = bytemuck::cast(four);
+            for (i, code) in codes.iter().enumerate() {
+                // SAFETY: there is room for the outputs of every row.
+                unsafe { *out.add(i * stride + at) = *code as i16 };
+            }
+        }
+    }
 
     /// # Safety
     /// The processor has AVX2, blocks exist, rows are readable and there is room for the outputs.
@@ -354,9 +415,10 @@ mod avx2 {
                     }
                 }
             }
-            for i in 0..ROWS {
-                let a = _mm256_sra_epi32(halves[0][i], shift);
-                let b = _mm256_sra_epi32(halves[1][i], shift);
+            let [low, high] = &halves;
+            for (i, (low, high)) in low.iter().zip(high).enumerate() {
+                let a = _mm256_sra_epi32(*low, shift);
+                let b = _mm256_sra_epi32(*high, shift);
                 let packed = _mm256_packs_epi32(a, b);
                 // SAFETY: there is room for the outputs of every row.
                 unsafe { _mm256_storeu_si256(out.add(i * stride + at).cast(), packed) };
@@ -364,16 +426,6 @@ mod avx2 {
             at += BLOCK;
         }
     }
-}
-
-/// Whether there are shuffles of bytes across a register of 512 bits, and sums of products.
-#[cfg(target_arch = "x86_64")]
-fn has_avx512_bytes(simd: Simd) -> bool {
-    has_avx512(simd)
-        && std::arch::is_x86_feature_detected!("avx512bw")
-        && std::arch::is_x86_feature_detected!("avx512vl")
-        && std::arch::is_x86_feature_detected!("avx512vbmi")
-        && std::arch::is_x86_feature_detected!("avx512vnni")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -471,8 +523,8 @@ mod avx512 {
                     sums[i] = _mm512_dpwssd_epi32(sums[i], samples, weights);
                 }
             }
-            for i in 0..ROWS {
-                let packed = _mm512_cvtepi32_epi16(_mm512_sra_epi32(sums[i], shift));
+            for (i, sum) in sums.iter().enumerate() {
+                let packed = _mm512_cvtepi32_epi16(_mm512_sra_epi32(*sum, shift));
                 let packed = _mm256_permute4x64_epi64::<0b11_01_10_00>(packed);
                 // SAFETY: there is room for the outputs of every row.
                 unsafe { _mm256_storeu_si256(out.add(i * stride + at).cast(), packed) };

@@ -3,6 +3,8 @@
 use evener_runtime::Simd;
 
 use super::Code;
+#[cfg(target_arch = "x86_64")]
+use super::has_avx512_bytes;
 use crate::for_each_level;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::has_avx2;
@@ -29,12 +31,16 @@ pub fn bell<T: Code>(
     assert!(starts.iter().all(|&start| start <= end));
     #[cfg(target_arch = "x86_64")]
     if let Some(codes) = T::bytes(codes)
-        && out.len() >= COLUMNS
         && !weights.is_empty()
-        && has_avx2(simd)
     {
-        // SAFETY: the processor has AVX2; lengths were checked.
-        return unsafe { avx2::bell(codes, starts, weights, (begin, shift), out) };
+        if out.len() >= avx512::COLUMNS && has_avx512_bytes(simd) {
+            // SAFETY: the processor has the instructions; lengths were checked.
+            return unsafe { avx512::bell(codes, starts, weights, (begin, shift), out) };
+        }
+        if out.len() >= COLUMNS && has_avx2(simd) {
+            // SAFETY: the processor has AVX2; lengths were checked.
+            return unsafe { avx2::bell(codes, starts, weights, (begin, shift), out) };
+        }
     }
     any(simd, codes, starts, weights, (begin, shift), out);
 }
@@ -52,8 +58,10 @@ fn any_body<T: Code>(
     for (out, at) in out.chunks_mut(COLUMNS).zip((0..).step_by(COLUMNS)) {
         let n = out.len();
         let sums = &mut sums[..n];
-        for i in 0..n {
-            sums[i] = begin;
+        // `fill` is a call where nothing is optimised across crates.
+        #[allow(clippy::manual_slice_fill)]
+        for sum in sums.iter_mut() {
+            *sum = begin;
         }
         for (k, &weight) in weights.iter().enumerate() {
             let above = &codes[starts[k] + at..][..n];
@@ -92,33 +100,29 @@ mod avx2 {
         let ones = _mm256_set1_epi8(1);
         let begin = _mm256_set1_epi32(begin);
         let shift = _mm_cvtsi32_si128(shift as i32);
-        let last_row = starts.len() - 1;
+        let (codes, starts) = (codes.as_ptr(), starts.as_ptr_range());
         let last = out.len() - COLUMNS;
         let mut at = 0;
         loop {
             // Two rows side by side, added: columns 0 to 7 and 16 to 23, and the others.
             let pair = |k: usize| {
                 // SAFETY: promised by the caller.
-                let load = |row: usize| unsafe {
-                    _mm256_loadu_si256(codes.as_ptr().add(starts[row] + at).cast())
+                let (above, below) = unsafe {
+                    let above = codes.add(*starts.start.add(k) + at);
+                    let below = codes.add(*starts.end.sub(k + 1) + at);
+                    (
+                        _mm256_loadu_si256(above.cast()),
+                        _mm256_loadu_si256(below.cast()),
+                    )
                 };
-                let (above, below) = (load(k), load(last_row - k));
                 (
                     _mm256_maddubs_epi16(_mm256_unpacklo_epi8(above, below), ones),
                     _mm256_maddubs_epi16(_mm256_unpackhi_epi8(above, below), ones),
                 )
             };
             let mut sums = [begin; 4];
-            let mut k = 0;
-            while k < weights.len() {
-                let own = i32::from(weights[k]) & 0xffff;
-                let first = pair(k);
-                // An odd number of weights ends with one that is 0.
-                let (second, next) = match weights.get(k + 1) {
-                    Some(&next) => (pair(k + 1), i32::from(next)),
-                    None => (first, 0),
-                };
-                let weight = _mm256_set1_epi32(own | next << 16);
+            let mut add = |first: (__m256i, __m256i), second: (__m256i, __m256i), weights: i32| {
+                let weight = _mm256_set1_epi32(weights);
                 let pairs = [
                     _mm256_unpacklo_epi16(first.0, second.0),
                     _mm256_unpackhi_epi16(first.0, second.0),
@@ -128,7 +132,16 @@ mod avx2 {
                 for i in 0..4 {
                     sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(pairs[i], weight));
                 }
+            };
+            let (twice, odd) = weights.as_chunks::<2>();
+            let mut k = 0;
+            for weights in twice {
+                add(pair(k), pair(k + 1), super::joined(weights[0], weights[1]));
                 k += 2;
+            }
+            if let [weight] = odd {
+                let own = pair(k);
+                add(own, own, super::joined(*weight, 0));
             }
             for sum in &mut sums {
                 *sum = _mm256_sra_epi32(*sum, shift);
@@ -148,4 +161,96 @@ mod avx2 {
             at = last.min(at + COLUMNS);
         }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use std::arch::x86_64::*;
+
+    /// Columns that are summed together.
+    pub const COLUMNS: usize = 64;
+
+    /// # Safety
+    /// [`has_avx512_bytes`](super::super::has_avx512_bytes), and as for AVX2.
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")]
+    pub unsafe fn bell(
+        codes: &[u8],
+        starts: &[usize],
+        weights: &[i16],
+        (begin, shift): (i32, u32),
+        out: &mut [i16],
+    ) {
+        let ones = _mm512_set1_epi8(1);
+        let begin = _mm512_set1_epi32(begin);
+        let shift = _mm_cvtsi32_si128(shift as i32);
+        let (codes, starts) = (codes.as_ptr(), starts.as_ptr_range());
+        // Quarters of the low and of the high columns of quarters, in order.
+        let first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+        let second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+        let last = out.len() - COLUMNS;
+        let mut at = 0;
+        loop {
+            // Two rows side by side, added: the low columns of each quarter, and the high ones.
+            let pair = |k: usize| {
+                // SAFETY: promised by the caller.
+                let (above, below) = unsafe {
+                    let above = codes.add(*starts.start.add(k) + at);
+                    let below = codes.add(*starts.end.sub(k + 1) + at);
+                    (
+                        _mm512_loadu_si512(above.cast()),
+                        _mm512_loadu_si512(below.cast()),
+                    )
+                };
+                (
+                    _mm512_maddubs_epi16(_mm512_unpacklo_epi8(above, below), ones),
+                    _mm512_maddubs_epi16(_mm512_unpackhi_epi8(above, below), ones),
+                )
+            };
+            let mut sums = [begin; 4];
+            let mut add = |first: (__m512i, __m512i), second: (__m512i, __m512i), weights: i32| {
+                let weight = _mm512_set1_epi32(weights);
+                let pairs = [
+                    _mm512_unpacklo_epi16(first.0, second.0),
+                    _mm512_unpackhi_epi16(first.0, second.0),
+                    _mm512_unpacklo_epi16(first.1, second.1),
+                    _mm512_unpackhi_epi16(first.1, second.1),
+                ];
+                for i in 0..4 {
+                    sums[i] = _mm512_dpwssd_epi32(sums[i], pairs[i], weight);
+                }
+            };
+            let (twice, odd) = weights.as_chunks::<2>();
+            let mut k = 0;
+            for weights in twice {
+                add(pair(k), pair(k + 1), super::joined(weights[0], weights[1]));
+                k += 2;
+            }
+            if let [weight] = odd {
+                let own = pair(k);
+                add(own, own, super::joined(*weight, 0));
+            }
+            for sum in &mut sums {
+                *sum = _mm512_sra_epi32(*sum, shift);
+            }
+            let low = _mm512_packs_epi32(sums[0], sums[1]);
+            let high = _mm512_packs_epi32(sums[2], sums[3]);
+            // SAFETY: a group of columns is left.
+            unsafe {
+                let to = out.as_mut_ptr().add(at).cast::<__m512i>();
+                _mm512_storeu_si512(to, _mm512_permutex2var_epi64(low, first, high));
+                _mm512_storeu_si512(to.add(1), _mm512_permutex2var_epi64(low, second, high));
+            }
+            if at == last {
+                return;
+            }
+            at = last.min(at + COLUMNS);
+        }
+    }
+}
+
+/// Two weights side by side.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn joined(low: i16, high: i16) -> i32 {
+    i32::from(low) & 0xffff | i32::from(high) << 16
 }

@@ -49,8 +49,10 @@ fn small_body(window: &Window<'_>, fraction: u32, out: &mut [u8]) {
     for (out, at) in out.chunks_mut(COLUMNS).zip((0..).step_by(COLUMNS)) {
         let n = out.len();
         let sums = &mut sums[..n];
-        for i in 0..n {
-            sums[i] = 1 << fraction >> 1;
+        // `fill` is a call where nothing is optimised across crates.
+        #[allow(clippy::manual_slice_fill)]
+        for sum in sums.iter_mut() {
+            *sum = 1 << fraction >> 1;
         }
         for (start, &weight) in window.starts.iter().zip(window.weights) {
             let row = &window.sums[start + at..][..n];
@@ -84,8 +86,10 @@ fn deep_body(window: &Window<'_>, fraction: u32, half: i32, out: &mut [u16]) {
     for (out, at) in out.chunks_mut(COLUMNS).zip((0..).step_by(COLUMNS)) {
         let n = out.len();
         let sums = &mut sums[..n];
-        for i in 0..n {
-            sums[i] = 1 << fraction >> 1;
+        // `fill` is a call where nothing is optimised across crates.
+        #[allow(clippy::manual_slice_fill)]
+        for sum in sums.iter_mut() {
+            *sum = 1 << fraction >> 1;
         }
         let row = |start: usize| &window.sums[start + at..][..n];
         let (twice, last) = window.starts.as_chunks::<2>();
@@ -164,15 +168,15 @@ mod avx2 {
                 let weight = _mm256_set1_epi16(weights[k]);
                 // SAFETY: a row has as many sums as there are outputs.
                 let row = unsafe { sums.add(starts[k] + at) };
-                for i in 0..COLUMNS / LANES {
+                for (i, total) in totals.iter_mut().enumerate() {
                     // SAFETY: as above.
                     let values = unsafe { _mm256_loadu_si256(row.add(i * LANES).cast()) };
                     let product = _mm256_mulhrs_epi16(values, weight);
-                    totals[i] = _mm256_add_epi16(totals[i], product);
+                    *total = _mm256_add_epi16(*total, product);
                 }
             }
-            for i in 0..COLUMNS / LANES {
-                totals[i] = _mm256_sra_epi16(totals[i], shift);
+            for total in &mut totals {
+                *total = _mm256_sra_epi16(*total, shift);
             }
             for i in 0..COLUMNS / LANES / 2 {
                 let packed = _mm256_packs_epi16(totals[2 * i], totals[2 * i + 1]);

@@ -14,6 +14,11 @@ pub use bell::bell;
 pub use down::{Window, down_deep, down_u8};
 
 use bytemuck::Pod;
+#[cfg(target_arch = "x86_64")]
+use evener_runtime::Simd;
+
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::has_avx512;
 
 /// A code as sums read it.
 pub trait Code: Pod {
@@ -52,4 +57,14 @@ impl Code for i16 {
     fn number(self) -> i32 {
         i32::from(self)
     }
+}
+
+/// Whether there are shuffles of bytes across a register of 512 bits, and sums of products.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512_bytes(simd: Simd) -> bool {
+    has_avx512(simd)
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+        && std::arch::is_x86_feature_detected!("avx512vbmi")
+        && std::arch::is_x86_feature_detected!("avx512vnni")
 }
