@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks to run at home, each by its name: ./ci.sh fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop
-# ptx gstreamer python ray long soak guest packages outside profile. Without a name it runs all but miri, asan, tsan,
-# fuzz-asan, soak, guest, packages, outside and profile; quick checks come first. .ci/run runs guest as well.
+# ptx gstreamer python ray long soak guest packages outside profile semver. Without a name it runs all but miri, asan, tsan,
+# fuzz-asan, soak, guest, packages, outside, profile and semver; quick checks come first. .ci/run runs guest as well.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -389,16 +389,38 @@ profile() {
     bench/profile.py
 }
 
+# Whether programs that use the libraries still compile, beside a revision or the newest tag: ./ci.sh semver [REVISION]
+semver() {
+    local since=${1:-}
+    if ! cargo semver-checks --version >/dev/null 2>&1; then
+        skipped "there is no cargo-semver-checks; cargo install --locked cargo-semver-checks"
+        return
+    fi
+    [ -n "$since" ] || since=$(git describe --tags --abbrev=0 2>/dev/null) || {
+        skipped "there is no tag to compare with; ./ci.sh semver REVISION"
+        return
+    }
+    git rev-parse --quiet --verify "$since^{commit}" >/dev/null || { echo "there is no revision $since" >&2; return 1; }
+    # What is to be published: the library, the engine for rayon, and the threads of both.
+    cargo semver-checks -p evener -p evener-pool -p evener-rayon-core --baseline-rev "$since"
+}
+
 if [ $# -eq 0 ]; then
     set -- fmt lint test doc ptx bench-smoke python ray interop gstreamer long loom fuzz
 fi
-for verb in "$@"; do
+while [ $# -gt 0 ]; do
+    verb=$1
+    shift
     printf '\n== %s\n' "$verb"
     begin=$SECONDS
     case $verb in
         fmt | lint | test | doc | loom | miri | asan | tsan | fuzz | fuzz-asan | bench-smoke | interop | ptx | gstreamer | python | ray | long | soak | guest | packages | outside | profile) "$verb" ;;
+        semver) # The one that takes an argument comes last.
+            semver "$@"
+            set --
+            ;;
         *)
-            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop ptx gstreamer python ray long soak guest packages outside profile" >&2
+            echo "ci.sh: no check '$verb'; there are fmt lint test doc loom miri asan tsan fuzz fuzz-asan bench-smoke interop ptx gstreamer python ray long soak guest packages outside profile semver" >&2
             exit 2
             ;;
     esac

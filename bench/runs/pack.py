@@ -421,6 +421,36 @@ def short(run):
     return f"bench/peers/short.py --rounds {len(run['results'][0]['rounds'])}", "\n\n".join(tables)
 
 
+def rayon_programs(run):
+    """Programs on both engines: medians of seconds, and of ratios within a round."""
+    rows = []
+    for result in run["results"]:
+        rounds = result["rounds"]
+
+        def ratio(above, below, what):
+            return statistics.median(one[above][what] / one[below][what] for one in rounds)
+
+        middle = [statistics.median(one[name][what] for one in rounds)
+                  for what in ("wall", "cpu") for name in ("rayon", "evener")]
+        rows.append([f"{result['task']} ({result['version']})", *middle[:2], ratio("rayon", "evener", "wall"), *middle[2:],
+                     ratio("evener", "rayon", "cpu")])
+    head = ["", "rayon, s", "evener, s", "speed of evener", "rayon, processor s", "evener, processor s", "evener / rayon"]
+    return f"bench/peers/rayon/programs.py --rounds {len(run['results'][0]['rounds'])}", table(head, rows)
+
+
+def rayon_demo(run):
+    """The benchmarks of rayon-demo: medians of nanoseconds, and of ratios within a round."""
+    rows = []
+    for result in run["results"]:
+        rounds = result["rounds"]
+        middle = [statistics.median(one[name] for one in rounds) for name in ("rayon", "evener")]
+        rows.append([f"`{result['name']}`", *middle, statistics.median(one["rayon"] / one["evener"] for one in rounds)])
+    speeds = sorted(row[3] for row in rows)
+    text = f"\n\n{len(speeds)} benchmarks: median {statistics.median(speeds):.2f}, least {speeds[0]:.2f}."
+    rounds = f"bench/peers/rayon/demo.py --rounds {len(run['results'][0]['rounds'])}"
+    return rounds, table(["", "rayon, ns", "evener, ns", "speed of evener"], rows) + text
+
+
 KINDS = [
     ("peers", peers), ("ffmpeg", ffmpeg), ("filters", each_filter), ("dispatch", dispatch), ("tuner-", tuner), ("auto", filters),
     ("plans", filters), ("placements", filters), ("block-pack", whole_processes("bench/peers/block/pack.py disk.img")),
@@ -431,7 +461,7 @@ KINDS = [
     ("crypt-age", crypt_age), ("crypt-kernels", crypt_kernels), ("kernels", kernels), ("crypt", crypt), ("product-kernels", product_kernels), ("product", product),
     ("python", python), ("cluster", cluster), ("queens-checkpoint", checkpoint), ("queens-possible", possible), ("queens-splits", splits),
     ("queens-workers", splits), ("queens", queens),
-    ("short", short),
+    ("short", short), ("rayon-programs", rayon_programs), ("rayon-demo", rayon_demo),
 ]
 
 

@@ -108,7 +108,9 @@ pub use sources::{
     Slice, SliceMut, Windows,
 };
 
-pub use stream::{AsyncStream, Ended, Even, Results, Same, Stages, Stream, Then, stream};
+pub use stream::{
+    AsyncStream, Ended, Even, Recording, Results, Same, Stages, Stream, Then, stream,
+};
 
 /// All that gives and uses parallel loops and streams.
 pub mod prelude {

@@ -277,3 +277,34 @@ fn a_live_source_learns_that_nobody_reads() {
     assert!(!other.is_read());
     assert_eq!(other.push(Box::new(2)), Some(Box::new(2)));
 }
+
+#[test]
+fn a_recorded_stream_gives_the_same_and_foretells_its_time() {
+    let nap = Duration::from_millis(1);
+    let stream = || {
+        (0..50).even().map(move |i| {
+            std::thread::sleep(nap);
+            i * 2
+        })
+    };
+    let mut recording = evener::Recording::new();
+    let (started, mut seen) = (Instant::now(), Vec::new());
+    stream().record(&mut recording, |i| seen.push(i));
+    assert!(seen.into_iter().eq((0..50).map(|i| i * 2)));
+    let (one, all) = (recording.seconds(1), recording.seconds(50));
+    assert!((0.05..=started.elapsed().as_secs_f64()).contains(&one));
+    assert!((one / 50.0..one).contains(&all), "{one} s, {all} s");
+
+    // The source does not take less on more threads.
+    let mut recording = evener::Recording::new();
+    let slow = (0..20).inspect(|_| std::thread::sleep(nap));
+    slow.even().record(&mut recording, |_| {});
+    assert!(recording.seconds(16) >= 0.02);
+
+    let mut seen = Vec::new();
+    let ended = stream().record(&mut recording, |i| {
+        seen.push(i);
+        if i == 8 { Err("over") } else { Ok(()) }
+    });
+    assert_eq!((ended, seen), (Err("over"), vec![0, 2, 4, 6, 8]));
+}

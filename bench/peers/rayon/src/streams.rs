@@ -10,9 +10,9 @@ use crate::work::{steps, work};
 
 pub fn table() {
     println!(
-        "| items | ns each | plain, ms | evener, speed | pariter | plmap | channels | rayon par_bridge |"
+        "| items | ns each | plain, ms | evener, speed | pariter | plmap | channels | rayon par_bridge | evener, foretold |"
     );
-    println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for (len, ns) in [(200_000, 200.0), (10_000, 1e4), (200, 1e6)] {
         row(len, ns, 1.0);
     }
@@ -75,7 +75,21 @@ fn row(len: u64, ns: f64, first: f64) {
     }
     let t: Vec<f64> = all.into_iter().map(median).collect();
     let speeds: Vec<String> = t[1..].iter().map(|x| format!("{:.2}", t[0] / x)).collect();
-    println!("| {len} | {ns} | {:.1} | {} |", t[0], speeds.join(" | "));
+    let foretold = median(
+        (0..5)
+            .map(|_| {
+                let mut recording = evener::Recording::new();
+                let stream = (0..len).even().map(one).map(two);
+                stream.record(&mut recording, |x| _ = black_box(x));
+                recording.seconds(1) / recording.seconds(threads())
+            })
+            .collect(),
+    );
+    println!(
+        "| {len} | {ns} | {:.1} | {} | {foretold:.2} |",
+        t[0],
+        speeds.join(" | ")
+    );
 }
 
 fn threads() -> usize {

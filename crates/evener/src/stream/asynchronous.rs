@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use futures_core::Stream;
 
-use super::flow::{Costs, Flow, Step};
+use super::flow::{Costs, Flow, Step, is_long};
 use super::stages::{Same, Stages, Then};
 use crate::lock::lock;
 
@@ -183,8 +183,7 @@ where
         let begun = Instant::now();
         let mut items = Vec::new();
         let mut pending = false;
-        while items.is_empty() || items.len() < self.flow.size() && !Flow::<S::Out>::is_long(begun)
-        {
+        while items.is_empty() || items.len() < self.flow.size() && !is_long(begun) {
             match source.as_mut().poll_next(context) {
                 Poll::Ready(Some(item)) => items.push(item),
                 Poll::Ready(None) => {

@@ -35,6 +35,39 @@ impl Costs {
         source: 0.0,
         stages: GROUP.as_nanos() as f64,
     };
+
+    /// Whether the source takes so long that the caller may as well compute.
+    pub(super) fn source_is_slow(self) -> bool {
+        self.source >= SLOW.as_nanos() as f64 && self.source > 4.0 * self.stages
+    }
+
+    /// Items of the next group, unless the source takes longer than [`is_long`] allows.
+    pub(super) fn size(self) -> usize {
+        ((GROUP.as_nanos() as f64 / self.stages.max(1.0)) as usize).clamp(1, MOST)
+    }
+
+    /// Reads a group.
+    pub(super) fn read<I: Iterator>(self, source: &mut I, begun: Instant) -> Vec<I::Item> {
+        let mut items = Vec::new();
+        let slow = self.source_is_slow();
+        for item in source.take(if slow { 1 } else { self.size() }) {
+            items.push(item);
+            if is_long(begun) {
+                break;
+            }
+        }
+        items
+    }
+}
+
+/// Most groups on their way.
+pub(super) fn most_groups(threads: usize) -> usize {
+    2 * threads + 2
+}
+
+/// Whether a group that was begun at that time is to be handed over.
+pub(super) fn is_long(begun: Instant) -> bool {
+    begun.elapsed() >= GROUP
 }
 
 #[derive(Debug)]
@@ -66,7 +99,7 @@ impl<Out> Flow<Out> {
     pub(super) fn new(ordered: bool, costs: Costs) -> Flow<Out> {
         Flow {
             groups: VecDeque::new(),
-            most: 2 * evener_pool::current_num_threads() + 2,
+            most: most_groups(evener_pool::current_num_threads()),
             ordered,
             costs,
             exhausted: false,
@@ -94,20 +127,9 @@ impl<Out> Flow<Out> {
         !self.exhausted && self.groups.len() < self.most
     }
 
-    /// Whether the source takes so long that the caller may as well compute.
-    fn is_slow(&self) -> bool {
-        let Costs { source, stages } = self.costs;
-        source >= SLOW.as_nanos() as f64 && source > 4.0 * stages
-    }
-
-    /// Items of the next group, unless the source takes longer than [`Flow::is_long`] allows.
+    /// Items of the next group, as in [`Costs::size`].
     pub(super) fn size(&self) -> usize {
-        ((GROUP.as_nanos() as f64 / self.costs.stages.max(1.0)) as usize).clamp(1, MOST)
-    }
-
-    /// Whether a group that was begun at that time is to be handed over.
-    pub(super) fn is_long(begun: Instant) -> bool {
-        begun.elapsed() >= GROUP
+        self.costs.size()
     }
 
     /// So many items were read, since that time.
@@ -151,16 +173,10 @@ impl<Out> Flow<Out> {
         source: &mut I,
         run: impl FnOnce(Arc<Group<Out>>, Vec<I::Item>, bool),
     ) -> Step {
-        let slow = self.is_slow();
+        let slow = self.costs.source_is_slow();
         if self.has_room() && (!slow || self.groups.is_empty()) {
             let begun = Instant::now();
-            let mut items = Vec::new();
-            for item in source.take(if slow { 1 } else { self.size() }) {
-                items.push(item);
-                if Self::is_long(begun) {
-                    break;
-                }
-            }
+            let items = self.costs.read(source, begun);
             match items.len() {
                 0 => self.exhaust(),
                 len => run(self.begin(len, begun), items, slow),

@@ -3,6 +3,7 @@
 mod asynchronous;
 mod flow;
 mod group;
+mod recording;
 mod results;
 mod stages;
 
@@ -14,6 +15,7 @@ use evener_pool::loops;
 
 pub use asynchronous::{AsyncStream, stream};
 use flow::{Costs, Flow, Step, help_or_wait};
+pub use recording::Recording;
 pub use results::Results;
 pub use stages::{Ended, Same, Stages, Then};
 
