@@ -245,7 +245,8 @@ fn ended(py: Python<'_>, stream: OpenGraph<()>, error: Option<PyErr>) -> PyErr {
 /// luma_only.
 #[pyfunction]
 pub fn filters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
-    let entries = image_filters::all().map(|entry| {
+    let frames = image_filters::all().filter(|entry| !entry.is_of_streams());
+    let entries = frames.map(|entry| {
         let dict = PyDict::new(py);
         dict.set_item("name", entry.name)?;
         dict.set_item("aliases", entry.aliases.to_vec())?;

@@ -137,6 +137,19 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().chain(ffmpeg::NAMES)
 }
 
+/// Filters of whole streams, which do nothing to a frame by itself.
+const OF_STREAMS: &[&str] = &[
+    "fps", "setpts", "trim", "select", "framestep", "reverse", "loop", "tpad", "tile", "setsar", "setdar", "setfield",
+    "settb", "fifo", "split", "hstack", "vstack", "xstack", "concat", "movie", "fade", "bwdif", "yadif",
+];
+
+impl Entry {
+    /// Whether it is a filter of whole streams, which does nothing to a frame by itself.
+    pub fn is_of_streams(&self) -> bool {
+        OF_STREAMS.contains(&self.name)
+    }
+}
+
 /// A filter as the graph parser and `evener filters` know it.
 #[derive(Clone, Copy)]
 pub struct Entry {

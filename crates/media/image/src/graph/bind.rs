@@ -9,6 +9,7 @@ use super::recipe::{Recipe, Step};
 use super::wiring::Link;
 use crate::filters::{Filter, Role};
 use crate::format::{Chroma, Format, Timing, Video};
+use crate::sequence::Moment;
 use crate::stage::{GREY, Plane};
 
 /// The most samples of a plane after any filter: 4 GiB of floats.
@@ -49,7 +50,10 @@ impl Graph {
     pub fn bind(&self, input: &Format, planes: Planes) -> Result<Bound, GraphError> {
         if let Some(call) = self.filters.iter().find(|call| {
             let other = |link: &Link| matches!(link, Link::Input(1..));
-            call.filter.sequence().is_some() || call.inputs.iter().any(other)
+            let filter = &call.filter;
+            filter.sequence().is_some()
+                || filter.at(&Moment::default()).is_some()
+                || call.inputs.iter().any(other)
         }) {
             return Err(GraphError::NeedsStream {
                 filter: call.name,

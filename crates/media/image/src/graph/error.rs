@@ -33,7 +33,7 @@ pub enum GraphError {
     },
     /// A filter of several frames or streams, where frames are filtered one by one.
     #[error(
-        "{filter}, column {column}: it needs a whole stream, and frames are filtered one by one here"
+        "{filter}, column {column}: it needs a whole stream or its times, and frames are filtered one by one here"
     )]
     NeedsStream {
         /// The filter by the name that was given.
