@@ -13,6 +13,7 @@ mod files;
 mod filter_files;
 mod filter_outputs;
 mod gateway;
+mod graphs;
 mod help;
 mod image;
 mod lists;

@@ -139,8 +139,29 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 
 /// Filters of whole streams, which do nothing to a frame by itself.
 const OF_STREAMS: &[&str] = &[
-    "fps", "setpts", "trim", "select", "framestep", "reverse", "loop", "tpad", "tile", "setsar", "setdar", "setfield",
-    "settb", "fifo", "split", "hstack", "vstack", "xstack", "concat", "movie", "fade", "bwdif", "yadif",
+    "fps",
+    "setpts",
+    "trim",
+    "select",
+    "framestep",
+    "reverse",
+    "loop",
+    "tpad",
+    "tile",
+    "setsar",
+    "setdar",
+    "setfield",
+    "settb",
+    "fifo",
+    "split",
+    "hstack",
+    "vstack",
+    "xstack",
+    "concat",
+    "movie",
+    "fade",
+    "bwdif",
+    "yadif",
 ];
 
 impl Entry {

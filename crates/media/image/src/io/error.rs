@@ -171,6 +171,15 @@ pub enum Error {
         /// What `ffmpeg` would compute.
         text: String,
     },
+    /// A filter keeps frames, and there is no memory for more.
+    #[error(
+        "{frames} frames are kept in memory, and there is no room for more; \
+         put `trim` or `scale` before `reverse` or `loop`"
+    )]
+    Held {
+        /// How many are kept.
+        frames: u64,
+    },
     /// A filter that changes with time does not fit a frame.
     #[error("frame {frame}: {reason}")]
     AtFrame {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::join::Join;
+use super::memory;
 use super::picture::{Made, Picture};
 use super::rate::AtRate;
 use super::{Moment, Passing, Shot, Upstream};
@@ -14,6 +15,9 @@ use crate::graph::Graph;
 use crate::graph::bind::video_of;
 use crate::graph::wiring::Link;
 use crate::io::Error;
+
+/// So many new frames are made before memory is looked at again.
+const CHECKED: u64 = 32;
 
 /// Frames of an input, in order.
 pub(crate) trait Feed: Send {
@@ -40,8 +44,9 @@ struct Fed<F> {
     rate: Option<AtRate>,
     read: u64,
     ended: bool,
-    /// Frames that may be used again.
+    /// Frames that may be used again, and how many were made.
     pool: Vec<Arc<Frame>>,
+    made: u64,
 }
 
 /// A filter of the graph, at work.
@@ -74,6 +79,7 @@ impl<F: Feed> Flow<F> {
                 read: 0,
                 ended: false,
                 pool: Vec::new(),
+                made: 0,
             })
             .collect();
         let inputs: Vec<Video> = feeds.iter().map(|fed| fed.video).collect();
@@ -176,7 +182,13 @@ impl<F: Feed> Flow<F> {
         }
         let mut frame = match fed.pool.pop() {
             Some(frame) => frame,
-            None => Arc::new(Frame::new(&fed.video.format)),
+            None => {
+                fed.made += 1;
+                if fed.made % CHECKED == 0 && !memory::is_left() {
+                    return Err(Error::Held { frames: fed.made });
+                }
+                Arc::new(Frame::new(&fed.video.format))
+            }
         };
         let own = match Arc::get_mut(&mut frame) {
             Some(own) => own,

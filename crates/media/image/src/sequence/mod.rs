@@ -9,6 +9,7 @@
 //! | `flow.rs` | the shots that a graph gives, one by one |
 //! | `join.rs` | the frames of several streams that belong together |
 //! | `rate.rs` | shots at a constant rate |
+//! | `memory.rs` | whether there is memory for more frames |
 #![forbid(unsafe_code)]
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::io::Error;
 
 pub(crate) mod flow;
 mod join;
+mod memory;
 pub(crate) mod picture;
 pub(crate) mod rate;
 

@@ -21,6 +21,7 @@ mod select;
 mod units;
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use evener_runtime::stream::{CancelToken, Report, Sink, Source, StreamError};
 use evener_runtime::{Choice, Runtime, Service, Shape, Topology};
@@ -171,7 +172,7 @@ impl Session {
     ) -> Result<Session, Error> {
         let mut encoder = files.encoder.clone();
         if let Some(sound) = &files.sound {
-            encoder.extend(["-af".into(), sound.into()]);
+            encoder.extend(filtered_sound(sound, output.as_ref(), &encoder));
         }
         let planned = plan_output_with(output, &encoder)?.with_rest(files.rest.clone())?;
         if files.keep_old {
@@ -359,6 +360,25 @@ impl Session {
             }
         })
     }
+}
+
+/// Arguments of `ffmpeg` for filtered sound, which has to be encoded: with a usual codec, unless `given` names one.
+fn filtered_sound(filters: &str, output: &OsStr, given: &[OsString]) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["-af".into(), filters.into()];
+    let codec = ["-c:a", "-acodec", "-codec:a"];
+    if !given
+        .iter()
+        .any(|argument| codec.iter().any(|name| argument == name))
+    {
+        let extension = Path::new(output).extension().and_then(OsStr::to_str);
+        let usual = match extension {
+            Some("webm" | "opus") => "libopus",
+            Some("ogg" | "ogv") => "libvorbis",
+            _ => "aac",
+        };
+        arguments.extend(["-c:a".into(), usual.into()]);
+    }
+    arguments
 }
 
 /// How many frames `graph` gives, if that is known.
