@@ -86,7 +86,8 @@ fn the_closing_line_says_what_was_done() {
 #[test]
 fn how_it_ran_comes_last_and_for_what_took_its_time() {
     let folder = Folder::new();
-    let line = "filter gaussian=8 -i testsrc:640x480:40 -o out.y4m --plan tiled --workers 2";
+    let line =
+        "filter gaussian=8,posterize=256 -i testsrc:640x480:40 -o out.y4m --plan tiled --workers 2";
     let mut command = folder.evener(line.split(' '));
     let done = Done::of(command.env("EVENER_CPU", "scalar"));
     let said = done.succeeded().stderr.trim_end();
@@ -343,7 +344,7 @@ fn progress_is_in_bytes_and_gone_when_a_run_fails() {
 #[test]
 fn a_narrow_terminal_gets_whole_words() {
     let folder = Folder::new();
-    let line = "filter gaussian=6 -i testsrc:1280x720:30 -o null: --plan backward --workers 1";
+    let line = "filter gaussian=6,posterize=256 -i testsrc:1280x720:30 -o null: --plan backward --workers 1";
     for columns in [40, 50, 60] {
         let terminal = Terminal::start(folder.evener(line.split(' ')), columns);
         let (status, seen, _) = terminal.end();

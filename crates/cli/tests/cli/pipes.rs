@@ -129,8 +129,7 @@ fn frames_that_come_slowly_pass_at_once() {
 #[test]
 fn a_live_stream_drops_what_comes_too_fast() {
     let folder = Folder::new();
-    let line =
-        "filter gaussian=8 -i testsrc:1280x720:60 -o out.y4m --live --json r.json --workers 1";
+    let line = "filter gaussian=8,posterize=256 -i testsrc:1280x720:60 -o out.y4m --live --json r.json --workers 1";
     let done = Done::of(folder.evener(line.split(' ')).env("EVENER_CPU", "scalar"));
     done.succeeded();
     let report: serde_json::Value =

@@ -51,7 +51,7 @@ pub fn on_terminal(line: &str, term: &str, columns: u16) -> String {
 
 #[test]
 fn a_terminal_shows_progress_and_then_the_line() {
-    let line = "filter gaussian=6 -i testsrc:1280x720:60 -o null: --plan backward --workers 1";
+    let line = "filter gaussian=6,posterize=256 -i testsrc:1280x720:60 -o null: --plan backward --workers 1";
     let seen = on_terminal(line, "xterm", 120);
     for part in [" of 60 frames, ", " fps, ", " left", " %"] {
         assert!(seen.contains(part), "no '{part}' in {seen:?}");
@@ -67,7 +67,7 @@ fn a_terminal_shows_progress_and_then_the_line() {
 
 #[test]
 fn a_narrow_terminal_keeps_the_bar_on_one_line() {
-    let line = "filter gaussian=6 -i testsrc:1280x720:40 -o null: --plan backward --workers 1";
+    let line = "filter gaussian=6,posterize=256 -i testsrc:1280x720:40 -o null: --plan backward --workers 1";
     let seen = on_terminal(line, "xterm", 60);
     let drawn = seen
         .split(['\r', '\n'])

@@ -3,6 +3,9 @@
 //!
 //! The bound is arithmetic: for each sum of columns half an instruction a sample, for each sum of rows an eighth.
 
+mod ring;
+mod samples;
+
 use std::ops::Range;
 
 use bytemuck::Pod;
@@ -16,6 +19,8 @@ use crate::integer::{Coarse, Integer, MOST_TAPS, Quantised};
 use crate::kernels::prefetch;
 use crate::kernels::resample::{self, Across, BLOCK, ROWS, Window};
 use crate::kernels::turn::{self, Turn};
+use ring::RowRing;
+use samples::{Depths, Lines, Read};
 
 /// Columns of a strip: a ring of the usual number of rows stays in the level-1 cache.
 const STRIP: usize = 1024;
@@ -67,84 +72,8 @@ pub struct Filtered {
     across: Across,
     /// Sums of columns at few positions.
     coarse: Option<Across>,
+    source: Size,
     size: Size,
-}
-
-/// What sums are computed of.
-trait Read: resample::Code {
-    /// The row itself if kernels may read `readable` codes of it and all are codes of the depth.
-    fn in_place(row: &[Self], readable: usize) -> Option<&[Self]>;
-
-    /// Copies codes, each at most `most`.
-    fn copy(from: &[Self], most: u16, to: &mut [Self]);
-}
-
-/// Codes of a depth.
-trait Depths: Read + turn::Code {
-    /// Sums of rows.
-    fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [Self]);
-}
-
-impl Depths for u8 {
-    fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [u8]) {
-        resample::down_u8(simd, window, integer.sum_fraction, out);
-    }
-}
-
-impl Read for u8 {
-    fn in_place(row: &[u8], readable: usize) -> Option<&[u8]> {
-        row.get(..readable)
-    }
-
-    fn copy(from: &[u8], _: u16, to: &mut [u8]) {
-        to.copy_from_slice(from);
-    }
-}
-
-impl Depths for u16 {
-    fn down(simd: Simd, integer: &Integer, window: &Window<'_>, out: &mut [u16]) {
-        let (fraction, half) = (integer.sum_fraction, integer.half());
-        resample::down_deep(simd, window, fraction, half, out);
-    }
-}
-
-impl Read for u16 {
-    /// Files may hold codes that their depth does not have.
-    fn in_place(_: &[u16], _: usize) -> Option<&[u16]> {
-        None
-    }
-
-    fn copy(from: &[u16], most: u16, to: &mut [u16]) {
-        let codes = to.iter_mut().zip(from);
-        codes.for_each(|(to, code)| *to = (*code).min(most));
-    }
-}
-
-impl Read for i16 {
-    fn in_place(row: &[i16], readable: usize) -> Option<&[i16]> {
-        row.get(..readable)
-    }
-
-    fn copy(from: &[i16], _: u16, to: &mut [i16]) {
-        to.copy_from_slice(from);
-    }
-}
-
-/// A plane that sums are computed of.
-#[derive(Clone, Copy)]
-struct Lines<'a, T> {
-    samples: &'a [T],
-    stride: usize,
-    /// Where its first column begins, and its first row, which may lie before the first that is there.
-    x: usize,
-    y: isize,
-}
-
-impl<'a, T> Lines<'a, T> {
-    fn row(&self, y: usize) -> &'a [T] {
-        let y = (self.y + y as isize) as usize;
-        &self.samples[y * self.stride + self.x..]
-    }
 }
 
 /// Where a part of the filter's result goes.
@@ -177,6 +106,7 @@ impl Filtered {
             },
             coarse: coarse.map(|coarse| of_sums(&coarse.across)),
             integer,
+            source: graph.source,
             size: graph.size,
         })
     }
@@ -328,6 +258,7 @@ impl Filtered {
         let lines = Lines {
             samples,
             stride,
+            width: self.source.w as usize,
             x: view.x0 as usize,
             y: view.y0 as isize,
         };
@@ -395,6 +326,7 @@ impl Filtered {
         Lines {
             samples: plane,
             stride,
+            width: stride,
             x: 0,
             y: -(positions.start as isize),
         }
@@ -497,38 +429,6 @@ impl Filtered {
             };
             each(i, &mut |out| T::down(simd, &self.integer, &window, out));
         }
-    }
-}
-
-/// Where rows of sums are in a ring. No division: rows come in order.
-struct RowRing {
-    capacity: usize,
-    width: usize,
-    /// A row that is not after those that are asked for, and its slot.
-    first: (usize, usize),
-}
-
-impl RowRing {
-    /// Rows before `row` are not asked for any more.
-    #[inline]
-    fn advance(&mut self, row: usize) {
-        let (first, slot) = self.first;
-        let mut slot = slot + row - first;
-        while slot >= self.capacity {
-            slot -= self.capacity;
-        }
-        self.first = (row, slot);
-    }
-
-    /// Where the sums of a row begin.
-    #[inline]
-    fn start(&self, row: usize) -> usize {
-        let (first, slot) = self.first;
-        let mut slot = slot + row - first;
-        while slot >= self.capacity {
-            slot -= self.capacity;
-        }
-        slot * self.width
     }
 }
 
