@@ -4,40 +4,62 @@
 //! busy, and then takes the CPU of the thread that wakes it. That thread goes on, so the woken one waits for the rest of a
 //! time slice, up to 4 ms, beside an idle CPU. So the waker takes its own CPU out of the sleeper's affinity, and the woken
 //! thread restores that as soon as it runs.
+//!
+//! Where other programs keep the other CPUs busy, it waits there instead. A thread that began late for that is left to Linux
+//! the next times.
 
 #[cfg(all(target_os = "linux", not(loom), not(miri)))]
 mod imp {
     use std::sync::Mutex;
+    use std::time::{Duration, Instant};
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
     use crate::sync::lock;
 
+    /// Who was told to begin elsewhere and runs later than this has waited for another program. Otherwise it takes 5 to 50 µs.
+    const LATE: Duration = Duration::from_micros(300);
+    /// How often Linux chooses the CPU after that: first, and at most. It doubles while threads are late.
+    const LEFT: (u32, u32) = (8, 1024);
+
     /// Where a thread sleeps.
     #[derive(Default)]
-    pub(crate) struct Place(Mutex<Option<Bed>>);
+    pub(crate) struct Place(Mutex<State>);
+
+    #[derive(Default)]
+    struct State {
+        bed: Option<Bed>,
+        /// How many times Linux chooses, of how many.
+        left: u32,
+        times: u32,
+    }
 
     struct Bed {
         thread: Pid,
-        /// Where the thread may run, if it was told to begin elsewhere.
-        allowed: Option<CpuSet>,
+        /// Where the thread may run, and when it was told to begin elsewhere, if it was.
+        told: Option<(CpuSet, Instant)>,
     }
 
     impl Place {
         /// The calling thread is about to sleep.
         pub(crate) fn sleeps(&self) {
-            *lock(&self.0) = Some(Bed {
+            lock(&self.0).bed = Some(Bed {
                 thread: gettid(),
-                allowed: None,
+                told: None,
             });
         }
 
         /// The sleeper is about to be woken by the calling thread.
         pub(crate) fn begin_elsewhere(&self) {
-            let mut bed = lock(&self.0);
-            let Some(bed) = bed.as_mut().filter(|bed| bed.allowed.is_none()) else {
+            let mut state = lock(&self.0);
+            let State { bed, left, .. } = &mut *state;
+            let Some(bed) = bed.as_mut().filter(|bed| bed.told.is_none()) else {
                 return;
             };
+            if *left > 0 {
+                *left -= 1;
+                return;
+            }
             let Ok(allowed) = sched_getaffinity(Some(bed.thread)) else {
                 return;
             };
@@ -47,16 +69,48 @@ mod imp {
                 && others != allowed
                 && sched_setaffinity(Some(bed.thread), &others).is_ok()
             {
-                bed.allowed = Some(allowed);
+                bed.told = Some((allowed, Instant::now()));
             }
         }
 
         /// The calling thread, which has slept, runs, and may do so anywhere again.
         pub(crate) fn runs(&self) {
-            if let Some(allowed) = lock(&self.0).take().and_then(|bed| bed.allowed) {
+            let mut state = lock(&self.0);
+            if let Some((allowed, told)) = state.bed.take().and_then(|bed| bed.told) {
+                state.began(told.elapsed());
                 // Where it fails, the thread stays where it is, on which nothing depends.
                 let _ = sched_setaffinity(None, &allowed);
             }
+        }
+    }
+
+    impl State {
+        /// A thread that was told to begin elsewhere did so after this time.
+        fn began(&mut self, after: Duration) {
+            self.times = match after > LATE {
+                true => (2 * self.times).clamp(LEFT.0, LEFT.1),
+                false => 0,
+            };
+            self.left = self.times;
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::{Duration, LATE, LEFT, State};
+
+        #[test]
+        fn late_threads_are_left_to_linux_for_longer_and_longer() {
+            let mut state = State::default();
+            let mut left = |after: Duration| {
+                state.began(after);
+                state.left
+            };
+            assert_eq!(left(LATE / 2), 0);
+            assert_eq!([left(LATE * 2), left(LATE * 2)], [LEFT.0, 2 * LEFT.0]);
+            assert_eq!((0..10).map(|_| left(LATE * 2)).last(), Some(LEFT.1));
+            assert_eq!(left(LATE / 2), 0);
+            assert_eq!(left(LATE * 2), LEFT.0);
         }
     }
 }
