@@ -13,6 +13,8 @@ import tarfile
 from pathlib import Path
 
 ARCHIVE = "raw.tar.xz"
+# What follows it in a summary was written by this program.
+BY = "By `bench/runs/pack.py`"
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "peers"))
 
 import compare  # noqa: E402
@@ -482,7 +484,7 @@ def summary(name, files):
     runs = {file: json.loads(body) for file, body in sorted(files.items()) if file.endswith(".json")}
     pages = ", ".join(f"`{file}`" for file in sorted(files) if file.endswith(".html"))
     text = [f"# {name}\n", f"Machine: {machine(runs.values())}.\n",
-            f"By `bench/runs/pack.py` from the raw files in [{ARCHIVE}]({ARCHIVE})"
+            f"{BY} from the raw files in [{ARCHIVE}]({ARCHIVE})"
             + (f", which also has {pages}" if pages else "") + ".\n"]
     for file, run in runs.items():
         kind = next((found for prefix, found in KINDS if file.startswith(prefix)), None)
@@ -500,7 +502,12 @@ def main(folders):
         text = summary(folder.resolve().name, files)
         if loose:
             write(folder / ARCHIVE, files)
-        (folder / "summary.md").write_text(text)
+        # Sections that were written by hand stay, before those of raw files.
+        kept = folder / "summary.md"
+        head = kept.read_text().partition(BY)[0] if kept.exists() else ""
+        if "\n## " in head:
+            text = head.rstrip() + "\n\n" + text[text.index(BY):]
+        kept.write_text(text)
         for path in loose:
             path.unlink()
 

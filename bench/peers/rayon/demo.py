@@ -3,10 +3,10 @@
 
     bench/peers/rayon/demo.py [--rounds 3] [--only TEXT,…] [--repository URL] [--folder FOLDER] [--json FILE]
 
-Clones rayon 1.12 and builds its benchmarks twice in FOLDER, which is `EVENER_PEERS` or `bench/peers/out/rayon`; both builds
-have the same versions of all other crates, and loops that begin at a cache line. Each benchmark runs in a process of its own, `--rounds` times on each engine, in
-turn. The figure is the median of ratios within a round; above 1, it is faster on evener. Benchmarks that do not use
-rayon are left out. Needs cargo, git, and a network the first time.
+Clones rayon 1.12 and builds its benchmarks twice in FOLDER, which is `EVENER_PEERS` or `bench/peers/out/rayon`. Both builds
+have the same versions of all other crates, and loops that begin at a cache line. Each benchmark runs in a process of its
+own, `--rounds` times on each engine, in turn. The figure is the median of ratios within a round; above 1, it is faster on
+evener. Benchmarks that do not use rayon are left out. Needs cargo, git, and a network the first time.
 """
 
 import argparse
