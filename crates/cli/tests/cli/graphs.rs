@@ -24,7 +24,9 @@ fn several_inputs_are_joined() {
     folder.line(line).succeeded();
     assert_eq!(frames_of(&folder.path("both.y4m")), 18);
     let one = "filter [0:v][1:v]hstack -i testsrc:64x48:5 -o one.y4m";
-    folder.line(one).failed(2, &["reads 2 inputs, and there is 1"]);
+    folder
+        .line(one)
+        .failed(2, &["reads 2 inputs, and there is 1"]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::row_view::RowView;
 use crate::stage::{Plane, RowContext, Stage};
 
 /// The name of the filter and its stages.
-const NAME: &str = "bwdif";
+pub const NAME: &str = "bwdif";
 
 /// Which field is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

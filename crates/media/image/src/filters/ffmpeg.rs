@@ -116,7 +116,6 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("edgedetect", "use `sobel`"),
     ("prewitt", "use `sobel`"),
     ("zscale", "use `scale`"),
-    ("movie", "use `overlay` with the name of a picture"),
     (
         "drawtext",
         "make a picture of the text, and use `overlay` with its name",

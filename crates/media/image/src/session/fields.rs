@@ -1,10 +1,13 @@
 //! Whether a graph keeps the two fields of interlaced frames separate.
 
-use crate::filters::deinterlace;
+use crate::filters::{bwdif, deinterlace};
 use crate::format::Timing;
 use crate::geometry::Rect;
 use crate::graph::Bound;
 use crate::graph::plane::{Node, Port};
+
+/// Stages that make whole frames.
+const DEINTERLACERS: [&str; 2] = [deinterlace::NAME, bwdif::NAME];
 
 /// What becomes of the fields of interlaced frames.
 pub(super) enum Fields {
@@ -30,7 +33,7 @@ pub(super) fn of(timing: &Timing, bound: &Bound) -> Fields {
         for node in &plane.nodes {
             match swaps(node) {
                 Some(swaps) => own ^= swaps,
-                None if node.stage.name() == deinterlace::NAME => return Fields::Joined,
+                None if DEINTERLACERS.contains(&node.stage.name()) => return Fields::Joined,
                 None => return mixed(node.name()),
             }
         }

@@ -212,7 +212,7 @@ impl Session {
         let videos = graph.videos(&inputs)?;
         let bound = graph.bind_recipe(&graph.recipe(), &inputs, planes)?;
         let mut timing = video_of(&inputs, &videos, graph.result).timing;
-        let fields = fields::of(&timing, &bound);
+        let fields = fields::of(&inputs[0].timing, &bound);
         timing.interlace = match (&fields, timing.interlace) {
             (Fields::Kept, order) => order,
             (Fields::Swapped, 't') => 'b',
