@@ -19,7 +19,7 @@ use crate::signals::Signals;
 use crate::stderr::{self, print_err};
 use crate::summary::{self, Output};
 
-/// Run a video through a chain of filters
+/// Run a video through a graph of filters
 #[derive(clap::Args)]
 #[command(override_usage = "evener filter GRAPH -i FILE -o FILE [OPTIONS] [-- ARGUMENTS]")]
 #[command(after_help = "\
@@ -28,6 +28,8 @@ Examples:
   evener filter blur,sobel,threshold=0.3 -i in.y4m -o out.y4m --explain
   evener filter blur -i testsrc:1920x1080:300 -o null:
   evener filter scale=-2:720 -i in.mkv -o out.mkv --start 1:30 -- -crf 18
+  evener filter overlay=10:10 -i in.mkv -i logo.png -o out.mkv
+  evener filter \"[0:v][1:v]hstack\" -i a.mkv -i b.mkv -o both.mkv
   ffmpeg -i a.mp4 -f yuv4mpegpipe - | evener filter flip=h -i - -o - | ffplay -
 
 Inputs:
@@ -57,7 +59,7 @@ a pipe has stalled.
 
 See also: evener filters, evener plans.")]
 pub struct Args {
-    /// Filters joined by commas, each NAME or NAME=VALUE:NAME=VALUE…
+    /// Filters joined by commas, each NAME or NAME=VALUE:NAME=VALUE…; labels and semicolons as in ffmpeg
     graph: String,
 
     /// Input; see below. A graph that joins streams reads several, as [0:v] and [1:v]

@@ -7,6 +7,7 @@ use crate::format::{Size, Video};
 use crate::graph::bind::Inputs;
 use crate::graph::expression::{Expression, Names};
 use crate::graph::plane::{PlaneGraph, Port};
+use crate::io::ffmpeg::Picture;
 use crate::sequence::{Moment, Sequence, Still};
 use crate::stage::Plane;
 
@@ -49,6 +50,15 @@ impl Filter for Enabled {
 
     fn join(&self, plane: &Plane, size: Size, inputs: &mut Inputs<'_, '_>) -> Port {
         self.filter.join(plane, size, inputs)
+    }
+
+    fn takes_picture(&self) -> bool {
+        self.filter.takes_picture()
+    }
+
+    fn with_picture(&self, picture: Arc<Picture>) -> Option<Arc<dyn Filter>> {
+        let filter = self.filter.with_picture(picture)?;
+        Some(enabled(filter, self.at.clone()))
     }
 
     fn joined(&self) -> Joined {

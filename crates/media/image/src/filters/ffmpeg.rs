@@ -50,10 +50,6 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
         "one value is the fraction of both sides to keep; in FFmpeg it is the width",
     ),
     (
-        "scale",
-        "bilinear, bicubic, lanczos, area and neighbor; FFmpeg has more methods",
-    ),
-    (
         "gblur",
         "a kernel of radius 3 sigma, within a code; FFmpeg approximates it by recursion",
     ),
@@ -67,7 +63,7 @@ pub const DIFFERENCES: &[(&str, &str)] = &[
     ),
     (
         "yadif",
-        "computed as bwdif, which is nearer to the film; FFmpeg's yadif interpolates otherwise",
+        "computed as bwdif, which gives better pictures; FFmpeg's yadif interpolates otherwise",
     ),
     (
         "setpts",

@@ -8,7 +8,7 @@ use super::warp::{Affine, Warp};
 use super::{Arg, Entry, Filter, Role};
 use crate::format::Size;
 use crate::graph::args::{ArgError, Args};
-use crate::graph::expression::INPUT_AND_OUTPUT;
+use crate::graph::expression::{INPUT_AND_HEIGHT, INPUT_AND_OUTPUT};
 use crate::graph::length::{self, Length, Range};
 use crate::graph::plane::{PlaneGraph, Port};
 use crate::kernels::bilinear::Border;
@@ -128,7 +128,7 @@ fn method(args: &Args<'_>) -> Result<Method, ArgError> {
 impl Resize {
     fn of(args: &Args<'_>) -> Result<Resize, ArgError> {
         Ok(Resize {
-            w: args.length("w", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
+            w: args.length("w", INPUT_AND_HEIGHT, Range::SideOrAspect)?,
             h: args.length("h", INPUT_AND_OUTPUT, Range::SideOrAspect)?,
             keep: None,
             method: method(args)?,

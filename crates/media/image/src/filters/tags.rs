@@ -50,7 +50,7 @@ impl Filter for Nothing {}
 pub const SETTB: Entry = Entry {
     name: "settb",
     aliases: &[],
-    about: "does nothing: times have no unit here",
+    about: "accepted, without effect: times have no unit here",
     args: &[Arg::optional("expr", "intb", "the unit").also(&["tb"])],
     role: Role::EveryPlane,
     build: |_| Ok(Box::new(Nothing)),
@@ -58,7 +58,7 @@ pub const SETTB: Entry = Entry {
 
 pub const FIFO: Entry = Entry {
     name: "fifo",
-    about: "does nothing: frames wait where it is needed",
+    about: "accepted, without effect",
     args: &[],
     build: |_| Ok(Box::new(Nothing)),
     ..SETTB

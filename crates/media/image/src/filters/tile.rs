@@ -81,7 +81,7 @@ impl Filter for Tile {
         self.colour.on(&Plane::of(&format, 0))?;
         let (sx, sy) = format.chroma.subsampling();
         let (step_x, step_y) = (format.width + self.padding, format.height + self.padding);
-        let between = |n: u32, by: u32| n % by != 0;
+        let between = |n: u32, by: u32| !n.is_multiple_of(by);
         if between(self.margin, sx.max(sy))
             || self.columns > 1 && between(step_x, sx)
             || self.rows > 1 && between(step_y, sy)

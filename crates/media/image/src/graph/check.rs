@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::error::GraphError;
 use super::parse::{Call, Graph};
+use super::sound;
 use super::text::Span;
 use super::wiring::Labelled;
 use crate::filters::{ffmpeg, foreign};
@@ -13,6 +14,8 @@ use crate::filters::{ffmpeg, foreign};
 pub struct Check {
     /// Each filter as it was given, and what becomes of it.
     pub filters: Vec<(String, Verdict)>,
+    /// How many inputs it reads.
+    pub inputs: usize,
     /// Why the graph as a whole does not run.
     pub problem: Option<GraphError>,
 }
@@ -43,8 +46,9 @@ impl Check {
 impl Graph {
     /// What becomes of `text`, without the files that it names.
     pub fn check(text: &str) -> Check {
+        let (video, _) = sound::apart(text);
         let mut filters = Vec::new();
-        for chain in Span::new(text).split(';') {
+        for chain in Span::new(&video).split(';') {
             let mut streams = 0;
             for part in chain.split(',') {
                 let verdict = verdict(part, &mut streams);
@@ -56,7 +60,12 @@ impl Graph {
             true => None,
             false => Graph::parse_for(text, &[]).err(),
         };
-        Check { filters, problem }
+        let inputs = Graph::read(&video, foreign::name).map_or(1, |graph| graph.inputs());
+        Check {
+            filters,
+            inputs,
+            problem,
+        }
     }
 }
 
@@ -81,6 +90,10 @@ fn verdict(part: Span<'_>, streams: &mut usize) -> Verdict {
     if ffmpeg::OWN.contains(&call.name) {
         return Verdict::Own;
     }
+    // One value means something else; two are a width and a height.
+    if call.name == "crop" && labelled.filter.text().contains([':', '/']) {
+        return Verdict::Same;
+    }
     let differs = ffmpeg::DIFFERENCES
         .iter()
         .find(|(name, _)| *name == call.name);
@@ -101,6 +114,10 @@ impl fmt::Display for Check {
                 Verdict::Refused(why) => writeln!(f, "does not run: {why}"),
             }?;
         }
+        let inputs = match self.inputs {
+            1 => String::new(),
+            count => format!(", with {count} inputs"),
+        };
         let later = self
             .filters
             .iter()
@@ -108,10 +125,13 @@ impl fmt::Display for Check {
         match (&self.problem, self.runs(), later) {
             (Some(problem), ..) => write!(f, "does not run: {problem}"),
             (None, false, _) => f.write_str("does not run"),
-            (None, true, None) => f.write_str("runs"),
-            (None, true, Some(0)) => f.write_str("runs, and ffmpeg computes all of it"),
+            (None, true, None) => write!(f, "runs{inputs}"),
+            (None, true, Some(0)) => write!(f, "runs{inputs}; ffmpeg computes all of it"),
             (None, true, Some(_)) => {
-                f.write_str("runs; ffmpeg computes what it has to, and what comes after that")
+                write!(
+                    f,
+                    "runs{inputs}; ffmpeg computes what only it has, and what comes after that"
+                )
             }
         }
     }

@@ -10,7 +10,7 @@ pub enum GraphError {
     #[error("the graph is empty; name at least one filter, e.g. `blur`")]
     Empty,
     /// Nothing between two commas, or before the first, or after the last.
-    #[error("column {column}: there is no filter here; name one or remove a comma")]
+    #[error("column {column}: there is no filter here; name one, or remove the comma or semicolon")]
     NoFilter {
         /// Where it is missing.
         column: usize,

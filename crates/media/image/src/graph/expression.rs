@@ -17,6 +17,19 @@ pub const INPUT: Names = &[
     ("in_h", 1),
 ];
 
+/// The same, and the height of the filter's output: value 6.
+pub const INPUT_AND_HEIGHT: Names = &[
+    ("iw", 0),
+    ("ih", 1),
+    ("oh", 6),
+    ("a", 2),
+    ("hsub", 3),
+    ("vsub", 4),
+    ("in_w", 0),
+    ("in_h", 1),
+    ("out_h", 6),
+];
+
 /// The same, and the size of the filter's output: values 5 and 6.
 pub const INPUT_AND_OUTPUT: Names = &[
     ("iw", 0),

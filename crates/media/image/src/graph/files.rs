@@ -36,12 +36,12 @@ impl Graph {
     ) -> Result<(Graph, Vec<OsString>), GraphError> {
         let mut files = others.to_vec();
         let mut kept = vec![true; self.filters.len()];
-        for at in 0..self.filters.len() {
+        for (at, kept) in kept.iter_mut().enumerate() {
             if let Some(name) = self.filters[at].filter.file() {
                 let name = OsString::from(name);
                 let input = Link::Input(files.len() + 1);
                 files.push(name);
-                kept[at] = false;
+                *kept = false;
                 self.replace(Link::Output { call: at, pad: 0 }, input);
             }
         }

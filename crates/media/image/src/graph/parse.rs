@@ -110,7 +110,7 @@ impl Graph {
         })
     }
 
-    fn read(
+    pub(super) fn read(
         text: &str,
         foreign: impl Fn(&str) -> Option<&'static str>,
     ) -> Result<Graph, GraphError> {
@@ -130,6 +130,7 @@ impl Graph {
                     return Err(GraphError::TooLong { limit: MAX_FILTERS });
                 }
                 let labelled = Labelled::parse(part)?;
+                labelled.check_video()?;
                 let streams = labelled.before.len() + previous.len();
                 let known = Call::foreign(&labelled, streams, &foreign);
                 let call = match known {
@@ -331,7 +332,8 @@ fn unknown(name: Span<'_>) -> GraphError {
     let words: Vec<&str> = name.text().split_whitespace().collect();
     let several = words.len() > 1 && words.iter().all(|word| entry(word).is_some());
     let elsewhere = ffmpeg::ELSEWHERE.iter().find(|(n, _)| *n == name.text());
-    let hint = match (elsewhere, nearest(name.text(), names())) {
+    let known = names().chain(foreign::NAMES.iter().copied());
+    let hint = match (elsewhere, nearest(name.text(), known)) {
         _ if several => format!("join filters with a comma: `{}`", words.join(",")),
         (Some((_, advice)), _) => (*advice).to_owned(),
         (None, Some(near)) => format!("did you mean `{near}`?"),

@@ -163,7 +163,7 @@ fn quotes_that_do_not_end_and_branches_are_told() {
             "[b]blur[a];[a]sobel[b]",
             "column 1: the graph has no output",
         ),
-        ("[0:a]blur", "column 2: sound is not filtered here"),
+        ("[0:a]blur", "column 2: of sound, one chain"),
     ] {
         let line = refused(text).to_string();
         assert!(line.starts_with(says), "{line}");
@@ -254,9 +254,7 @@ fn unknown_filters_get_the_nearest_name() {
     );
     assert!(refused("zscale=2").to_string().ends_with("use `scale`"));
     assert!(!refused("pdf").to_string().contains("did you mean"));
-    for (name, says) in [("edgedetect", "use `sobel`")] {
-        assert!(refused(name).to_string().contains(says), "{name}");
-    }
+    assert!(refused("edgedetect").to_string().contains("use `sobel`"));
     let none = refused("sharpen").to_string();
     assert!(none.ends_with("`evener filters` lists them all"), "{none}");
     assert!(refused(&"é".repeat(1000)).to_string().contains('…'));

@@ -67,6 +67,21 @@ impl<'a> Labelled<'a> {
     }
 }
 
+impl Labelled<'_> {
+    /// Refuses sound.
+    pub fn check_video(&self) -> Result<(), GraphError> {
+        let is_sound = |label: &&Span<'_>| label.text().contains(":a");
+        match self.before.iter().find(is_sound) {
+            None => Ok(()),
+            Some(label) => Err(GraphError::Label {
+                column: label.column(),
+                problem: "of sound, one chain that begins with `[0:a]` is filtered, beside a graph of video"
+                    .to_owned(),
+            }),
+        }
+    }
+}
+
 /// The label that `text` begins with, and what comes after it.
 fn label(text: Span<'_>) -> Result<(Span<'_>, Span<'_>), GraphError> {
     let Some(end) = text.text().find(']') else {
@@ -235,14 +250,11 @@ fn take(open: &mut Vec<Open<'_>>, label: Span<'_>) -> Result<Link, GraphError> {
         Some(at) => Ok(open.remove(at).link),
         None => Err(GraphError::Label {
             column: label.column(),
-            problem: match label.text().contains(":a") {
-                true => "sound is not filtered here; it is copied".to_owned(),
-                false => format!(
-                    "there is no stream `[{}]` that is not read yet; \
+            problem: format!(
+                "there is no stream `[{}]` that is not read yet; \
                      a filter gives it by the label behind it, and `split` gives a stream twice",
-                    quoted(label.text())
-                ),
-            },
+                quoted(label.text())
+            ),
         }),
     }
 }

@@ -184,7 +184,7 @@ impl<F: Feed> Flow<F> {
             Some(frame) => frame,
             None => {
                 fed.made += 1;
-                if fed.made % CHECKED == 0 && !memory::is_left() {
+                if fed.made.is_multiple_of(CHECKED) && !memory::is_left() {
                     return Err(Error::Held { frames: fed.made });
                 }
                 Arc::new(Frame::new(&fed.video.format))

@@ -33,6 +33,7 @@ use crate::format::{Ratio, Video};
 use crate::frame::Frame;
 use crate::graph::bind::video_of;
 use crate::graph::{Bound, Graph, Planes, Rest};
+use crate::io::ffmpeg::Origin;
 use crate::io::{Input, Output, open_input, open_pictures, plan_output_with};
 
 use crate::sequence::flow::Flow;
@@ -233,6 +234,15 @@ impl Session {
                     .cloned()
                     .chain(output.lost(origin.as_ref()))
                     .chain(mixes),
+            );
+        }
+        let holds = matches!(&output, Output::Ffmpeg(encoder) if encoder.holds_sound());
+        let sounds = holds && origin.as_ref().is_some_and(Origin::has_audio);
+        if sounds && !graph.is_steady() && files.sound.is_none() {
+            notes.push(
+                "its sound is copied as it is, and the graph changes times; \
+                 filter it too, as in `setpts=PTS/2;[0:a]atempo=2`, or leave it out by --no-audio"
+                    .to_owned(),
             );
         }
         if let Some(rest) = &files.rest {

@@ -180,6 +180,11 @@ impl Encoder {
     }
 
     /// Whether it writes a file for each frame.
+    pub(crate) fn holds_sound(&self) -> bool {
+        self.kind.holds_others()
+    }
+
+    /// Whether it writes numbered pictures.
     pub(crate) fn writes_pictures(&self) -> bool {
         matches!(self.staging, Staging::Pictures(_))
     }

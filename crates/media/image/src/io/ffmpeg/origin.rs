@@ -193,6 +193,12 @@ impl Origin {
         &self.lost
     }
 
+    /// Whether it has sound that is copied.
+    pub fn has_audio(&self) -> bool {
+        let mut streams = self.streams.iter();
+        streams.any(|stream| stream.kind == StreamKind::Audio)
+    }
+
     /// Its colour tags.
     pub fn colour(&self) -> &Colour {
         &self.colour
