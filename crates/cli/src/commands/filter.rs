@@ -135,7 +135,7 @@ fn planes() -> impl TypedValueParser<Value = Planes> {
 pub fn run(mut args: Args) -> Ended {
     if args.check {
         let check = Graph::check(&args.graph);
-        print(&check.to_string())?;
+        print(check.to_string())?;
         return Ok(match check.runs() {
             true => DONE,
             false => Status::Exit(1),
