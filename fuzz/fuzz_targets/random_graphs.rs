@@ -171,7 +171,8 @@ fn filter(bytes: &mut Bytes<'_>) -> String {
         ),
         16 => "median".into(),
         17 => format!("denoise={}", 0.01 + f64::from(bytes.next()) / 255.0),
-        18 => ["deinterlace=keep=top", "deinterlace=keep=bottom"][usize::from(bytes.next() % 2)].into(),
+        18 => ["deinterlace=keep=top", "deinterlace=keep=bottom"][usize::from(bytes.next() % 2)]
+            .into(),
         19 => format!("boxblur={}:{}", bytes.next() % 5, bytes.next() % 4),
         20 => format!(
             "avgblur={}:{}:{}",
