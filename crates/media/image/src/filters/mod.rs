@@ -137,8 +137,9 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().chain(ffmpeg::NAMES)
 }
 
-/// Filters of whole streams, which do nothing to a frame by itself.
+/// Filters of whole streams, and of their formats, which do nothing to a frame by itself.
 const OF_STREAMS: &[&str] = &[
+    "format",
     "fps",
     "setpts",
     "trim",
@@ -165,7 +166,7 @@ const OF_STREAMS: &[&str] = &[
 ];
 
 impl Entry {
-    /// Whether it is a filter of whole streams, which does nothing to a frame by itself.
+    /// Whether it is a filter of whole streams or of their formats, which does nothing to a frame by itself.
     pub fn is_of_streams(&self) -> bool {
         OF_STREAMS.contains(&self.name)
     }

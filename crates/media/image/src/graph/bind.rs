@@ -64,7 +64,15 @@ impl Graph {
             format: *input,
             timing: Timing::default(),
         };
-        self.videos(&[video])?;
+        let videos = self.videos(&[video])?;
+        let other = |(_, video): &(&Call, &Video)| video.format.chroma != input.chroma;
+        if let Some((call, _)) = self.filters.iter().zip(&videos).find(other) {
+            return Err(GraphError::Impossible {
+                filter: call.name,
+                column: call.column,
+                why: "frames that are filtered one by one keep their planes".to_owned(),
+            });
+        }
         let recipe = self.recipe();
         self.bind_recipe(&recipe, &[video], planes)
     }

@@ -321,3 +321,33 @@ fn chains_that_move_samples_are_one_move() {
     let bound = bind("transpose", format(352, 288, Chroma::C422), Planes::Auto);
     assert!(Moves::of(&bound.planes[0]).is_some() && Moves::of(&bound.planes[1]).is_none());
 }
+
+#[test]
+fn frames_by_themselves_have_no_times_and_keep_their_planes() {
+    for (text, says) in [
+        ("blur,fps=10", "fps, column 6: it needs a whole stream"),
+        ("fade", "fade, column 1: it needs a whole stream"),
+        (
+            "blur=enable='gt(t,1)'",
+            "blur, column 1: it needs a whole stream",
+        ),
+        (
+            "[0:v][1:v]hstack",
+            "hstack, column 11: it needs a whole stream",
+        ),
+        (
+            "hflip,format=gray",
+            "format, column 7: frames that are filtered one by one",
+        ),
+    ] {
+        let graph = Graph::parse(text).unwrap();
+        let wrong = graph.bind(&format(64, 48, Chroma::C420), Planes::Auto);
+        let line = wrong.unwrap_err().to_string();
+        assert!(line.starts_with(says), "{text}: {line}");
+    }
+    let beside = Graph::parse("split[a][b];[b]vflip[c];[a][c]hstack").unwrap();
+    let bound = beside
+        .bind(&format(64, 48, Chroma::C420), Planes::Auto)
+        .unwrap();
+    assert_eq!((bound.output.width, bound.output.height), (128, 48));
+}
