@@ -108,8 +108,10 @@ impl Stage for Mosaic {
         samples.first().copied().unwrap_or(self.fill)
     }
 
+    /// Where any input is read, each by its own columns and rows.
     fn source(&self, out: Rect) -> Rect {
-        out
+        let pieces = (0..self.pieces.len()).filter_map(|input| self.piece(input, out));
+        pieces.fold(Rect::default(), |all, piece| all.union(&piece))
     }
 
     fn row(

@@ -101,6 +101,13 @@ impl Graph {
         for call in &self.filters {
             let of = |link: &Link| video_of(inputs, &videos, *link);
             let read: Vec<Video> = call.inputs.iter().map(of).collect();
+            if read.is_empty() {
+                // A file, which only a session opens.
+                return Err(GraphError::NeedsStream {
+                    filter: call.name,
+                    column: call.column,
+                });
+            }
             videos.push(call.video_of(&*call.filter, &read)?);
         }
         Ok(videos)

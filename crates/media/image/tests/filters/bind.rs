@@ -328,6 +328,10 @@ fn frames_by_themselves_have_no_times_and_keep_their_planes() {
         ("blur,fps=10", "fps, column 6: it needs a whole stream"),
         ("fade", "fade, column 1: it needs a whole stream"),
         (
+            "movie=a.mkv[m];[0:v][m]overlay",
+            "movie, column 1: it needs",
+        ),
+        (
             "blur=enable='gt(t,1)'",
             "blur, column 1: it needs a whole stream",
         ),
