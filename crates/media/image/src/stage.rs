@@ -7,7 +7,7 @@ use std::sync::Arc;
 use evener_runtime::Simd;
 
 use crate::device::DeviceStage;
-use crate::format::{Chroma, Codes, Format, Size};
+use crate::format::{Chroma, Codes, Format, Ratio, Size, Video};
 use crate::geometry::Rect;
 use crate::kernels::bilinear::batched::{Block, Out};
 use crate::kernels::pointwise::PointOp;
@@ -277,10 +277,21 @@ pub struct Plane {
     pub fill: f32,
     /// What its codes mean in the frame, for filters that are defined by codes.
     pub codes: Codes,
+    /// Width of a sample of the picture, by its height.
+    pub aspect: f64,
 }
 
 impl Plane {
-    /// Plane `index` of frames of `format`.
+    /// Plane `index` of frames of a stream.
+    pub fn of_video(video: &Video, index: usize) -> Plane {
+        let aspect = |ratio: Ratio| f64::from(ratio.num) / f64::from(ratio.den.max(1));
+        Plane {
+            aspect: video.timing.aspect.map_or(1.0, aspect),
+            ..Plane::of(&video.format, index)
+        }
+    }
+
+    /// Plane `index` of frames of `format`, whose samples are square.
     pub fn of(format: &Format, index: usize) -> Plane {
         let is_chroma = format.is_chroma(index);
         let chroma_subsampling = format.chroma.subsampling();
@@ -301,6 +312,7 @@ impl Plane {
             },
             fill: if is_chroma { GREY } else { 0.0 },
             codes: format.codes(index),
+            aspect: 1.0,
         }
     }
 

@@ -225,7 +225,7 @@ pub trait Filter: Send + Sync {
     /// Format and timing of the frames that it gives. `Err` says in one line why the arguments do not fit.
     fn video(&self, inputs: &[Video]) -> Result<Video, String> {
         let Video { format, timing } = inputs[0];
-        let size = self.output_size(&Plane::of(&format, 0))?;
+        let size = self.output_size(&Plane::of_video(&inputs[0], 0))?;
         let aspect = timing.aspect.map(|own| match self.turns() {
             false => own,
             true => Ratio {

@@ -222,7 +222,7 @@ impl Binder<'_> {
                 } else {
                     let from = self.videos[inputs[0]].format;
                     let index = plane.min(from.planes() - 1);
-                    let of = Plane::of(&from, index);
+                    let of = Plane::of_video(&self.videos[inputs[0]], index);
                     filter.join(
                         &of,
                         format.plane_size(plane),

@@ -6,11 +6,14 @@ use std::fmt;
 /// Names that an argument may use, each with the index of its value. Several names may have one value.
 pub type Names = &'static [(&'static str, usize)];
 
-/// Of a filter's input: the size in luma samples, width / height, and the luma samples per chroma sample in both directions.
+/// Of a filter's input: the size in luma samples, width / height, the aspect of a sample and of the picture, and the luma
+/// samples per chroma sample in both directions.
 pub const INPUT: Names = &[
     ("iw", 0),
     ("ih", 1),
     ("a", 2),
+    ("sar", 9),
+    ("dar", 10),
     ("hsub", 3),
     ("vsub", 4),
     ("in_w", 0),
@@ -23,6 +26,8 @@ pub const INPUT_AND_HEIGHT: Names = &[
     ("ih", 1),
     ("oh", 6),
     ("a", 2),
+    ("sar", 9),
+    ("dar", 10),
     ("hsub", 3),
     ("vsub", 4),
     ("in_w", 0),
@@ -37,6 +42,8 @@ pub const INPUT_AND_OUTPUT: Names = &[
     ("ow", 5),
     ("oh", 6),
     ("a", 2),
+    ("sar", 9),
+    ("dar", 10),
     ("hsub", 3),
     ("vsub", 4),
     ("in_w", 0),
@@ -52,6 +59,8 @@ pub const AT_MOMENT: Names = &[
     ("ow", 5),
     ("oh", 6),
     ("a", 2),
+    ("sar", 9),
+    ("dar", 10),
     ("hsub", 3),
     ("vsub", 4),
     ("in_w", 0),
@@ -440,7 +449,19 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
 
-    const VALUES: [f64; 7] = [352.0, 288.0, 352.0 / 288.0, 2.0, 2.0, 100.0, 50.0];
+    const VALUES: [f64; 11] = [
+        352.0,
+        288.0,
+        352.0 / 288.0,
+        2.0,
+        2.0,
+        100.0,
+        50.0,
+        0.0,
+        0.0,
+        1.5,
+        2.0,
+    ];
 
     #[test]
     fn expressions_have_the_value_that_ffmpeg_gives_them() {
@@ -474,6 +495,7 @@ mod tests {
             ("round(sin(PI/2)*cos(0)*100)", 100.0),
             ("bitand(iw,240)+hsub", 98.0),
             ("gte(1,1)+lte(2,1)+eq(3,3)+not(0)", 3.0),
+            ("iw*sar+dar", 530.0),
         ] {
             let expression = Expression::parse(text, INPUT_AND_OUTPUT).unwrap();
             assert_eq!(expression.value(&VALUES), value, "{text}");

@@ -121,30 +121,44 @@ impl Length {
     }
 }
 
-/// The values of [`INPUT`](super::expression::INPUT).
-pub fn input(plane: &Plane) -> [f64; 5] {
+/// The values of names of sizes. Those of the output are not known yet, and the moment is the first frame.
+pub fn input(plane: &Plane) -> [f64; 11] {
     let [w, h] = [plane.luma.w, plane.luma.h].map(f64::from);
     let (x, y) = plane.chroma_subsampling;
-    [w, h, w / h, f64::from(x), f64::from(y)]
+    let (a, [x, y]) = (w / h, [x, y].map(f64::from));
+    let none = f64::NAN;
+    [
+        w,
+        h,
+        a,
+        x,
+        y,
+        none,
+        none,
+        0.0,
+        0.0,
+        plane.aspect,
+        a * plane.aspect,
+    ]
 }
 
-/// The values of [`AT_MOMENT`](super::expression::AT_MOMENT), for an output of `w` by `h` luma samples, at the first frame.
-pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 9] {
-    let [iw, ih, a, x, y] = input(plane);
-    [iw, ih, a, x, y, f64::from(w), f64::from(h), 0.0, 0.0]
+/// The same, for an output of `w` by `h` luma samples.
+pub fn input_and_output(plane: &Plane, (w, h): (u32, u32)) -> [f64; 11] {
+    let mut values = input(plane);
+    (values[5], values[6]) = (f64::from(w), f64::from(h));
+    values
 }
 
-/// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the height of the output is known.
-pub fn input_and_height(plane: &Plane, height: &Length) -> [f64; 9] {
-    let mut values = input_and_output(plane, (0, 0));
-    (values[5], values[6]) = (f64::NAN, f64::NAN);
+/// The same, while only the height of the output is known.
+pub fn input_and_height(plane: &Plane, height: &Length) -> [f64; 11] {
+    let mut values = input(plane);
     values[6] = height.value(&values);
     values
 }
 
-/// The values of [`INPUT_AND_OUTPUT`](super::expression::INPUT_AND_OUTPUT) while only the width of the output is known.
-pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 9] {
-    let mut values = input_and_output(plane, (w, 0));
-    values[6] = f64::NAN;
+/// The same, while only the width of the output is known.
+pub fn input_and_width(plane: &Plane, w: u32) -> [f64; 11] {
+    let mut values = input(plane);
+    values[5] = f64::from(w);
     values
 }

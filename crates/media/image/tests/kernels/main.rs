@@ -229,6 +229,7 @@ fn unlisted(size: Size) -> Vec<Subject> {
             range: ColourRange::Limited,
             chroma: false,
         },
+        aspect: 1.0,
     };
     let fade = Fade {
         out: true,

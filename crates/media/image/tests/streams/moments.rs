@@ -56,3 +56,27 @@ fn streams_that_do_not_fit_are_refused_before_anything_is_read() {
         }
     }
 }
+
+#[test]
+fn the_picture_keeps_its_aspect_and_expressions_know_it() {
+    let folder = Folder::new();
+    let samples = [128; 72 * 32];
+    let wide = [b"YUV4MPEG2 W72 H32 F25:1 Ip A4:3 Cmono\nFRAME\n", &samples[..]].concat();
+    let input = folder.file("wide.y4m", wide);
+    let output = folder.path("out.y4m");
+    for (text, header) in [
+        ("null", "W72 H32 F25:1 Ip A4:3"),
+        ("scale=iw*sar:ih", "W96 H32 F25:1 Ip A1:1"),
+        ("scale=36:32", "W36 H32 F25:1 Ip A8:3"),
+        ("scale=96:ih,setsar=1", "W96 H32 F25:1 Ip A1:1"),
+        ("transpose", "W32 H72 F25:1 Ip A3:4"),
+        ("setdar=3/1", "W72 H32 F25:1 Ip A4:3"),
+        ("crop=ih*dar/3:ih", "W32 H32 F25:1 Ip A4:3"),
+    ] {
+        run(text, &[&input], &output).unwrap();
+        let bytes = std::fs::read(&output).unwrap();
+        let line = bytes.split(|&byte| byte == b'\n').next().unwrap();
+        let line = String::from_utf8_lossy(line).into_owned();
+        assert!(line.contains(header), "{text}: {line}");
+    }
+}
