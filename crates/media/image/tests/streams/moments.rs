@@ -61,7 +61,11 @@ fn streams_that_do_not_fit_are_refused_before_anything_is_read() {
 fn the_picture_keeps_its_aspect_and_expressions_know_it() {
     let folder = Folder::new();
     let samples = [128; 72 * 32];
-    let wide = [b"YUV4MPEG2 W72 H32 F25:1 Ip A4:3 Cmono\nFRAME\n", &samples[..]].concat();
+    let wide = [
+        b"YUV4MPEG2 W72 H32 F25:1 Ip A4:3 Cmono\nFRAME\n",
+        &samples[..],
+    ]
+    .concat();
     let input = folder.file("wide.y4m", wide);
     let output = folder.path("out.y4m");
     for (text, header) in [
