@@ -55,6 +55,7 @@ fn bound(format: &Format, plane: usize) -> Plane {
         component: Component::Luma,
         fill: 0.0,
         codes: format.codes(plane),
+        aspect: 1.0,
     }
 }
 
