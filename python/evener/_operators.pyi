@@ -78,7 +78,6 @@ __all__ = [
     "vignette",
     "null",
     "copy",
-    "format",
     "hflip",
     "vflip",
     "scale",
